@@ -45,7 +45,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
 WIDTHS = (80, 200)
-# What a text says that was made of a value which is not there.
+# What a text says that was made of a value which does not exist.
 NO_VALUE = re.compile(r"pages? of 0\b|\(null\)")
 # What runs the programs where they were built for another machine; set by `meson test`.
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))

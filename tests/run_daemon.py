@@ -787,7 +787,7 @@ def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None
     host.config("40-new.conf", "[Instance]\nPages=7\n")
     host.config("00-host.conf", "[Host]\nKeepFree=5%\n")
     host.remove_config("30-old.conf")
-    text = ("hugepland has not read these files as they are now; added: new; changed: pg; "
+    text = ("these files have changed since hugepland read them; added: new; changed: pg; "
             "removed: old; changed: [Host]")
     check(pending(host) == [("reload-pending", "warning", text)], f"{pending(host)}")
     check(pending(host, "check") == [("reload-pending", "notice", text)], f"{pending(host, 'check')}")
@@ -798,13 +798,13 @@ def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None
     host.config("40-new.conf", "[Instance]\nPages=7\nNode=1\n")
     found = pending(host)
     check([one[:2] for one in found] == [("config-pending", "error")], f"{found}")
-    check("from the next boot on nothing starts that waits for new" in found[0][2], f"{found}")
+    check("from the next boot on the gate refuses new" in found[0][2], f"{found}")
     check(host.verdicts()["new"] == "ready", "what runs is not concerned")
     check(host.ctl("reload").returncode == 1, "it is refused")
     check(pending(host) == [], f"the status has it now: {pending(host)}")
     host.config("40-new.conf", "[Instance]\nPages=8\n")
     check([one[2] for one in pending(host)]
-          == ["hugepland has not read these files as they are now; changed: new"], f"{pending(host)}")
+          == ["these files have changed since hugepland read them; changed: new"], f"{pending(host)}")
     host.stop(daemon)
 
 
@@ -913,8 +913,8 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.take_pages(0, 400, 4711, "batch.service")
     done = host.gate("pg.service", "pg")
     check(done.returncode == 1, done.stdout + done.stderr)
-    check("pg: refused: others hold 400 pages of 2M (800M)" in done.stderr, done.stderr)
-    check("pg: held by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr,
+    check("pg: refused: others use 400 pages of 2M (800M)" in done.stderr, done.stderr)
+    check("pg: used by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr,
           done.stderr)
     # Until systemd has removed its group, it may be using the pages itself.
     group = host.fail_unit("pg.service")
@@ -1033,14 +1033,14 @@ def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
     """A problem of the host is logged when it comes, not again with every round."""
     host.config("10-mssql.conf", "[Instance]\nEngine=mssql\n")
     host.config("20-pg.conf", PG + "TransparentHugePages=never\n")
-    preference = "wants 'never', but the host gets 'always'"
+    preference = "prefers 'never', but the host gets 'always'"
     daemon = host.start()
     check(host.log(daemon).count(preference) == 1, host.log(daemon))
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check(host.log(daemon).count(preference) == 1, "it is not said again")
     host.config("00-host.conf", "[Host]\nTransparentHugePages=never\n")
     check(host.ctl("reload").returncode == 0, "it can be settled")
-    check(host.log(daemon).count("wants 'always'") == 1, "the other one is told instead")
+    check(host.log(daemon).count("prefers 'always'") == 1, "the other one is told instead")
     host.remove_config("00-host.conf")
     check(host.ctl("reload").returncode == 0, "it can be unsettled again")
     check(host.log(daemon).count(preference) == 2, "and is told again")
@@ -1253,7 +1253,7 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     check(start_db(host).returncode == 0, "it may start")
     wait_until("it is kept", host.path(LEARNED).exists)
     first = learned(host)
-    wait_until("it is told", lambda: f"learned that it takes {first} pages" in host.log(daemon))
+    wait_until("it is told", lambda: f"learned its size: {first} pages" in host.log(daemon))
     check(first > 512 and host.pool(0) == first, f"{first} pages, {host.pool(0)} reserved")
     # Nothing has changed: nothing is written, nothing is said.
     written = [host.path(LEARNED), host.pool_path(0)]
@@ -1293,7 +1293,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
     # A database that cannot be asked keeps its last figure, and says so.
     done = start_db(host)
-    check(done.returncode == 0 and f"keeps its last figure, {pages} pages of 2M, though its settings may be others now: " in done.stderr,
+    check(done.returncode == 0 and f"keeps its last size, {pages} pages of 2M, although its settings may have changed: " in done.stderr,
           done.stderr)
     check(learned(host) == pages and host.pool(0) == pages, "nothing has changed")
     # A broken file of ours is no mistake of the administrator's, and is replaced.
@@ -1310,7 +1310,7 @@ def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
     host.write(MARIADB, mariadb("1G"))
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     done = host.ctl("reload")
-    check(done.returncode == 0 and "learned that it takes" in done.stderr, done.stderr)
+    check(done.returncode == 0 and "learned its size:" in done.stderr, done.stderr)
     pages = learned(host)
     check(pages > 512 and host.pool(0) == pages, f"{pages}, {host.pool(0)} reserved")
     # What was learned stays until the next start.
@@ -1391,10 +1391,10 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     look(host)
     check(seen(host) == (150, True), f"{seen(host)}")
     stamp = host.path(SEEN).stat().st_mtime_ns
-    check("seen:" not in look(host).stderr, "nothing is said twice")
+    check("measured:" not in look(host).stderr, "nothing is said twice")
     check(host.path(SEEN).stat().st_mtime_ns == stamp, "nor written")
     done = host.ctl("explain", "own")
-    check("What counts: 150 pages of 2M, seen: exact" in done.stdout, done.stdout)
+    check("In effect: 150 pages of 2M, measured: exact" in done.stdout, done.stdout)
     # Less than it had takes nothing off; and who is gone has nothing.
     runs(host, 100 * 1024, True)
     look(host)
@@ -1406,7 +1406,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     runs(host, 100 * 1024, False)
     host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages").write_text("150\n")
     done = host.ctl("learn", "own")
-    check("it does not ask for them" in done.stderr and seen(host) == (150, True), done.stderr)
+    check("it does not request huge pages" in done.stderr and seen(host) == (150, True), done.stderr)
     runs(host, 0, False)
     # The next boot reserves them before it starts.
     host.stop(daemon)
@@ -1422,13 +1422,13 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     host.config("20-own.conf", "[Instance]\nPages=149\nUnit=own.service\n")
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 149, f"{host.pool(0)}")
     done = host.ctl("wait", "own")
-    check(done.returncode == 0 and "too little: it was seen to have mapped 150 pages" in done.stderr,
+    check(done.returncode == 0 and "too small: it had mapped 150 pages" in done.stderr,
           done.stderr)
     # What was seen may be less than it takes now.
     check("write Memory=auto" in done.stderr and "Pages=2M:150" not in done.stderr, done.stderr)
     host.write(f"{CONFIG}/20-own.conf.d/90-learned.conf", "[Instance]\nPages=2M:152\nX-Exact=yes\n")
     done = host.ctl("wait", "own")
-    check(done.returncode == 0 and "itself says that it takes 152 pages" in done.stderr, done.stderr)
+    check(done.returncode == 0 and "itself requires 152 pages" in done.stderr, done.stderr)
     host.path(f"{CONFIG}/20-own.conf.d/90-learned.conf").unlink()
     host.write(SEEN, "[Instance]\nX-Seen=2M:999\nnonsense\n")
     host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
@@ -1459,15 +1459,15 @@ def test_seen_java(host: Host, fixture: str = "one-node") -> None:
         free.write_text(f"{rule}\n")
         return host.ctl("explain", "own").stdout
 
-    check("the rule's: " in explained(rule - 17), "some must have been refused, or it may still be starting")
+    check("by the rule: " in explained(rule - 17), "some must have been refused, or it may still be starting")
     shown = explained(rule - 3)
-    check(f"What counts: {rule - 3} pages of 2M, seen: exact" in shown, shown)
+    check(f"In effect: {rule - 3} pages of 2M, measured: exact" in shown, shown)
     check(start_own(host, True).returncode == 0 and host.pool(0) == rule - 3, f"{host.pool(0)} of {rule}")
     # Other options: the rule once more.
     host.write("etc/systemd/system/own.service",
                f"[Service]\nExecStart=/opt/jdk/bin/java {options} -XX:ReservedCodeCacheSize=239m Main\n")
     shown = host.ctl("explain", "own").stdout
-    check("the rule's: " in shown, shown)
+    check("by the rule: " in shown, shown)
     host.stop(daemon)
 
 
@@ -1478,7 +1478,7 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     host.write(MARIADB, mariadb("1G"))
     learned = host.ctl("learn", "db")
-    check(learned.returncode == 1 and "what was learned is not kept: " in learned.stderr, "what was not kept is no success")
+    check(learned.returncode == 1 and "the learned size is not stored: " in learned.stderr, "what was not kept is no success")
     check(host.ctl("wait", "db").returncode == 0, "but it starts")
     pages = host.pool(0)
     check(pages > 512, f"{pages} pages")
@@ -1564,8 +1564,8 @@ def test_hugetlb_limit_cannot_be_had(host: Host, fixture: str = "one-node") -> N
     check(host.pool(0) == 20, "their pages stand")
     done = host.gate("a.service", "a")
     check(done.returncode == 0, done.stderr)
-    check("a: a.service cannot be kept from the huge pages of others" in host.log(daemon)
-          and "offers no hugetlb controller" in host.log(daemon), host.log(daemon))
+    check("a: the hugetlb limit of a.service cannot be set" in host.log(daemon)
+          and "has no hugetlb controller" in host.log(daemon), host.log(daemon))
     done = host.gate("b.service", "b")
     check(done.returncode == 1 and "CONFIG_CGROUP_HUGETLB" in done.stderr, done.stderr)
     # With another kernel.
@@ -1629,7 +1629,7 @@ def test_learn(host: Host, fixture: str = "one-node") -> None:
         reply = learn("db", (2 * MIB, pages))
         check(reply["parameters"]["instance"]["reasonId"] == "beyond-bound", str(reply))
         check(host.verdicts()["db"] == "refused" and host.pool(0) == 710, str(host.pool(0)))
-        check("it comes to" in reply["parameters"]["unkept"] and learned(host) == 700, str(reply))
+        check(f"it is {pages:,} pages" in reply["parameters"]["unkept"] and learned(host) == 700, str(reply))
     check(learn("db", (2 * MIB, 20))["parameters"]["instance"]["verdict"] == "ready", "less")
     check(host.pool(0) == 30, str(host.pool(0)))
     # What makes no sense.

@@ -387,9 +387,9 @@ def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
         host.pool_path(0).write_text("0\n")
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "1500"})
         wait_until("the boot counts for none", lambda: failed_boots(host) == 1)
-        check(proven(host) == 1000 and not host.is_idle(), "nothing is proven by what is not there yet")
+        check(proven(host) == 1000 and not host.is_idle(), "nothing is proven by what does not exist yet")
         wait_until("the boot is good", lambda: (failed_boots(host), proven(host)) == (0, 100))
-        check("it counts for none" in host.log(daemon), host.log(daemon))
+        check("it does not count as failed" in host.log(daemon), host.log(daemon))
         host.stop(daemon)
 
 
@@ -449,9 +449,9 @@ def test_count_is_kept(host: Host, fixture: str = "one-node") -> None:
         start_counted(host, systemd, 100, 40)
         wait_until("it is seen", lambda: "X-Seen=2M:100\nX-SeenExact=yes\n" in learned.read_text())
         wait_until("it is given back", lambda: host.pool(0) == 100)
-        wait_until("it is said", lambda: "pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon))
+        wait_until("it is said", lambda: "pg: measured: it has mapped 100 pages of 2M (" in host.log(daemon))
         wait_until("the round", host.is_idle)
-        check("pg: was found to need 100 pages of 2M (before: 120)" in host.log(daemon), host.log(daemon))
+        check("pg: was determined to need 100 pages of 2M (before: 120)" in host.log(daemon), host.log(daemon))
         instance = host.status()["instances"][0]
         check(instance["verdict"] == "ready" and instance["untilRestart"] is None and instance["running"], str(instance))
         text = learned.read_text()
@@ -476,7 +476,7 @@ def test_count_of_a_slow_start(host: Host, fixture: str = "one-node") -> None:
             events.write_text("populated 1\n")
             time.sleep(0.2)
         pages.use(100, 40)
-        wait_until("it is seen", lambda: "pg: seen: it has mapped 100 pages of 2M (" in host.log(daemon), 2 * PATIENCE)
+        wait_until("it is seen", lambda: "pg: measured: it has mapped 100 pages of 2M (" in host.log(daemon), 2 * PATIENCE)
         host.stop(daemon)
 
 
@@ -488,11 +488,11 @@ def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
         daemon = host.start()
         set_pool(host, 150)
         pages = start_counted(host, systemd, 100, 40)
-        wait_until("it is seen", lambda: "pg: seen: it has mapped 100 pages of 2M, an estimate (not kept)" in host.log(daemon))
+        wait_until("it is seen", lambda: "pg: measured: it has mapped 100 pages of 2M, an estimate (not stored)" in host.log(daemon))
         pages.use(0, 0)
         systemd.units["pg.service"].run = 2
         start_counted(host, systemd, 101, 40)
-        wait_until("it is seen again", lambda: "pg: seen: it has mapped 101 pages" in host.log(daemon))
+        wait_until("it is seen again", lambda: "pg: measured: it has mapped 101 pages" in host.log(daemon))
         check(host.log(daemon).count("the next boot will not know it") == 1, host.log(daemon))
         check(host.call("Describe")["parameters"]["instances"][0]["pagesWanted"] == 101, "it counts")
         host.stop(daemon)
@@ -552,7 +552,7 @@ def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
         check(not [reply for reply in replies if "error" in reply], "they are told how it is")
         check(systemd.n_asked <= 2, f"it was asked {systemd.n_asked} times by 20 gates")
         check(host.pool(0) == 100 and holds(host) == [("pg", "1")], f"{host.pool(0)} {holds(host)}")
-        check("so that it only learns" in host.log(daemon), host.log(daemon))
+        check("so the gate only checks" in host.log(daemon), host.log(daemon))
         host.stop(daemon)
 
 
@@ -598,7 +598,7 @@ def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole
 
 
 def test_group_comes_and_goes(host: Host, fixture: str = "one-node") -> None:
-    """With a group that is not there systemd starts nothing, not even the gate: the units are read anew without it as
+    """With a group that does not exist systemd starts nothing, not even the gate: the units are read anew without it as
     it goes, and with it as it comes back. Meanwhile the gate, which has no right to segments, says so."""
     host.config("20-pg.conf", PG + "SharedMemory=sysv\n")
     host.write("etc/group", "root:x:0:\nhugetlb:x:990:\n")
@@ -1027,7 +1027,7 @@ def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
         for pages in (40, 50, 60):
             unit.run += 1
             check("error" not in wait_for(host, learned=learned(pages)) and host.pool(0) == pages, "it starts")
-            wait_until("it was tried", lambda: log(host).count("(not kept)") == (pages - 30) // 10)
+            wait_until("it was tried", lambda: log(host).count("(not stored)") == (pages - 30) // 10)
         check(log(host).count("the next boot will not know it") == 1, log(host))
         reply = host.call("Learn", {"instance": "pg", "learned": learned(70)})
         check(reply["parameters"]["unkept"] and wanted(host) == 70, str(reply))
@@ -1047,7 +1047,7 @@ def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
             check(reply["parameters"].get("reasonId") == "taken", str(reply))
             check(" 97 " in reply["parameters"]["reason"], str(reply))
         done = host.ctl("wait", "pg")  # of no unit, or of this one: who asks does not matter
-        check(done.returncode == 1 and "held by" not in done.stdout and " 97 " in done.stderr, done.stderr)
+        check(done.returncode == 1 and "used by" not in done.stdout and " 97 " in done.stderr, done.stderr)
         stranger.use(0, 0)
         replies: list[dict] = []
         try:

@@ -236,12 +236,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hugeplan-journal-") as name:
         empty, root = pathlib.Path(name, "empty"), pathlib.Path(name, "root")
         empty.mkdir()
-        check_none(program, empty, "there is no journal on this host: systemd-journald does not run, or keeps nothing")
+        check_none(program, empty, "there is no journal on this host: systemd-journald does not run, or stores nothing")
         if not remote:
             print("systemd-journal-remote is not installed")
             return 1 if os.environ.get("CI") == "true" else 77
         make_journal(remote, root, "".join(ENTRIES))
-        check_none(program, root, "the journal has nothing of this boot, or it may not be read")
+        check_none(program, root, "the journal has no entries of this boot, or may not be read")
         write_boot(root, 1)
         check_manual(root)
         check_report(program, root)

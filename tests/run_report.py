@@ -126,7 +126,7 @@ def wrong_in_structure(page: ET.Element) -> list[str]:
             if name.startswith("on") or name in {"href", "src", "style", "srcset", "action", "data"}:
                 problems.append(f"<{element.tag} {name}={value}>")
             if name.startswith("aria-labelledby") and value not in ids:
-                problems.append(f"{name}={value}, which is not there")
+                problems.append(f"{name}={value}, which does not exist")
         if element.tag in {"script", "link", "img", "iframe", "object", "embed", "base", "form", "a", "image", "use"}:
             problems.append(f"<{element.tag}>")
         if element.tag == "svg" and not (element.get("aria-hidden") == "true" or
@@ -386,14 +386,14 @@ def check_files(program: pathlib.Path, root: pathlib.Path, directory: pathlib.Pa
             problems.append(f"{name}: it was written over in place, or its mode is another one")
     (directory / "link").symlink_to("a.html")
     os.mkfifo(directory / "fifo")
-    for name, words in (("link", "no regular file"), ("fifo", "no regular file"), (".", "no regular file"),
+    for name, words in (("link", "not a regular file"), ("fifo", "not a regular file"), (".", "not a regular file"),
                         ("no/a.html", "No such file or directory"), ("x/", "the name of a directory")):
         problems += refused(program, words, f"--root={root}", *page, name, cwd=directory)
     problems += refused(program, "standard output; name no file", f"--root={root}", "--json", "report", "d", code=2,
                         cwd=directory)
     problems += refused(program, "install hugeplan again", f"--root={root}", "report", "--template=/none", cwd=directory)
     (directory / "no-template").write_text("<html></html>")
-    problems += refused(program, "is no template", f"--root={root}", "report", "--template=no-template", "e",
+    problems += refused(program, "is not a template", f"--root={root}", "report", "--template=no-template", "e",
                         cwd=directory)
     left = sorted(path.name for path in directory.iterdir() if path.name.startswith(".") or path.name in "de")
     return problems + [f"{name} is left behind" for name in left]

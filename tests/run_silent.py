@@ -152,13 +152,13 @@ def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node
         said = done.stdout + done.stderr
         check(done.returncode == 1 and "pg: lost" in said, said)
         check(seconds >= 6, f"it waited {seconds:.1f} s")
-        check("waiting for it" in said and REMEDY in said, said)
+        check("waiting for hugepland" in said and REMEDY in said, said)
 
         threading.Timer(8, daemon.send_signal, [signal.SIGCONT]).start()
         done = host.gate("pg.service", "pg")
         said = done.stdout + done.stderr
         check(done.returncode == 0 and "pg: ready" in said, f"one who waits longer: {said}")
-        check("waiting for it" in said, said)
+        check("waiting for hugepland" in said, said)
     check(host.pool(0) == 1000, "the daemon has made up for it")
     host.stop(daemon)
 
@@ -237,7 +237,7 @@ def test_late_daemon_times_out(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_nobody_accepts(host: Host, fixture: str = "one-node") -> None:
-    """systemd listens, and the daemon is not there yet; with and without room for more clients."""
+    """systemd listens, and the daemon does not exist yet; with and without room for more clients."""
     with_its_pages(host)
     for backlog in (64, 0):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

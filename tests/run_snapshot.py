@@ -47,7 +47,7 @@ def take(program: pathlib.Path, root: pathlib.Path, directory: pathlib.Path) -> 
     said = run(program, root, "snapshot", str(archive))
     if not said.endswith("--- exit 0\n"):
         raise AssertionError(f"{root}: {said}")
-    if "is there already" not in run(program, root, "snapshot", str(archive)):
+    if "already exists" not in run(program, root, "snapshot", str(archive)):
         raise AssertionError("the snapshot was written over")
     if archive.stat().st_mode & 0o777 != 0o600:
         raise AssertionError("others may read the snapshot")

@@ -182,7 +182,7 @@ static Reason reason_of_error(Arena *arena, const Topology *now, const Shortfall
         if (!topology_node(now, shortfall->node))
                 return reason_make(arena, REASON_NODE_ABSENT,
                                    "bring the node's memory online, or name other nodes in Nodes=",
-                                   "node %u went away while its pages were being reserved",
+                                   "node %u disappeared while its pages were being reserved",
                                    shortfall->node);
         if (shortfall->error == -EINVAL)
                 return reason_make(
@@ -205,7 +205,7 @@ static const char *with_caches(Arena *arena, const char *remedy, const Node *nod
                 return remedy;
         return arena_printf(
                 arena,
-                "%s; or set DropCaches=yes in [Host] and reload: %s of the node are cache that reclaim did not free, as where MemoryMin= protects it",
+                "%s; or set DropCaches=yes in [Host] and reload: %s of the node are cache that reclaim did not free, for example because MemoryMin= protects it",
                 remedy, format_size(arena, node->reclaimable_bytes));
 }
 
@@ -234,10 +234,10 @@ Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall 
                                     ? arena_printf(arena, "%u %s of compaction",
                                                    shortfall->n_rounds,
                                                    shortfall->n_rounds == 1 ? "round" : "rounds")
-                                    : "compaction was switched off, or there was no time for it";
+                                    : "compaction is disabled, or there was no time for it";
         const char *blocks =
                 now->base_page_bytes == 0
-                        ? "how large its blocks are is not known"
+                        ? "the size of its blocks is not known"
                         : arena_printf(
                                   arena, "blocks for %s more, largest block %s",
                                   format_count(arena,

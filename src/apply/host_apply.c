@@ -35,17 +35,15 @@ int host_writes_apply(const Root *root, const HostWrites *writes, const char **r
 enum { GUARD_BYTES_MAX = 4096 };
 
 char *guard_text(Arena *arena, uint64_t pages) {
-        return arena_printf(arena,
-                            "# Written by hugepland and kept true by it; see hugepland(8).\n"
-                            "# hugeplan has reserved huge pages node by node. systemd-sysctl "
-                            "applies all of\n"
-                            "# sysctl.d again whenever a package asks for it; another figure here "
-                            "would then\n"
-                            "# take pages from some nodes and give them to others. This file is "
-                            "read last and\n"
-                            "# repeats what all nodes hold together, which changes nothing.\n"
-                            "vm.nr_hugepages = %" PRIu64 "\n",
-                            pages);
+        return arena_printf(
+                arena,
+                "# Written and kept up to date by hugepland; see hugepland(8).\n"
+                "# hugeplan has reserved huge pages node by node. systemd-sysctl applies all of\n"
+                "# sysctl.d again whenever a package asks for it; another figure here would then\n"
+                "# take pages from some nodes and give them to others. This file is read last and\n"
+                "# repeats what all nodes hold together, which changes nothing.\n"
+                "vm.nr_hugepages = %" PRIu64 "\n",
+                pages);
 }
 
 int guard_write(const Root *root, uint64_t pages) {

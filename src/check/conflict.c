@@ -23,7 +23,7 @@ static const struct {
         [SETTING_SOURCE_TUNED] = {PROBLEM_CONFLICT_TUNED,
                                   "tuned applies it whenever it starts, after hugeplan"},
         [SETTING_SOURCE_SYSFS] = {PROBLEM_CONFLICT_SCRIPT,
-                                  "sysfsutils applies it at every boot, before hugeplan or after"},
+                                  "sysfsutils applies it at every boot, before or after hugeplan"},
         [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT, NULL},
 };
 
@@ -34,23 +34,24 @@ static const struct {
 } kind_texts[] = {
         [SETTING_SOURCE_NR_HUGEPAGES... SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] =
                 {"sets the huge page pool of the whole host",
-                 "takes pages from nodes the plan gave them to", "hugeplan reserves per node"},
+                 "removes pages from the nodes of the plan", "hugeplan reserves per node"},
         [SETTING_SOURCE_SIZE_POOL] = {"sets the pool of a page size for the whole host",
-                                      "takes pages from nodes the plan gave them to",
+                                      "removes pages from the nodes of the plan",
                                       "hugeplan reserves per node"},
         [SETTING_SOURCE_NODE_POOL] = {"sets the huge page pool of nodes",
-                                      "overwrites what the plan set",
+                                      "overwrites what the plan has set",
                                       "hugeplan reserves what the instances need"},
         [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = {"lets programs take huge pages beyond the pools",
                                                     "takes memory that the plan leaves free",
                                                     "hugeplan reserves what the instances need"},
-        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = {"sets the one group that may use SysV huge pages",
-                                              "shuts out instances of other groups",
+        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = {"sets the only group that may use System V huge pages",
+                                              "excludes instances of other groups",
                                               "hugeplan sets the group"},
         [SETTING_SOURCE_SHMMAX...
                 SETTING_SOURCE_SHMALL] = {NULL, "keeps the database from attaching its memory",
-                                          "hugeplan raises it where it has to"},
-        [SETTING_SOURCE_THP... SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
+                                          "hugeplan raises it if necessary"},
+        [SETTING_SOURCE_THP...
+                SETTING_SOURCE_THP_SIZE] = {NULL, "reverts what the plan has set", NULL},
         [SETTING_SOURCE_THP_OTHER... SETTING_SOURCE_UNCLEAR_THP] = {},
 };
 
@@ -114,8 +115,8 @@ static void judge_group(Arena *arena, const HostView *input, const SegmentGroups
         if (losers.n == 0)
                 text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
                                   "', or describe their database to hugeplan; ");
-        text_add(&remedy, source ? "and delete the line, or it comes back"
-                                 : "and whatever sets it must no longer do so");
+        text_add(&remedy, source ? "and delete the line, or it is applied again"
+                                 : "and stop the program that sets it");
         diags_report(
                 problems,
                 (Diag){.severity = losers.n > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
@@ -124,13 +125,13 @@ static void judge_group(Arena *arena, const HostView *input, const SegmentGroups
                        .line = source ? source->line : 0,
                        .key = source ? source->key : NULL,
                        .remedy = remedy.string},
-                "vm.hugetlb_shm_group can name but one group: it is %s, and will be '" NAME_HUGETLB_GROUP
+                "vm.hugetlb_shm_group can name one group only: it is %s, and will be '" NAME_HUGETLB_GROUP
                 "'%s%s%s",
                 limits_group_name(arena, input->accounts, replaced),
                 losers.n > 0 ? ", to which the units are added. "
-                             : "; who was let in by it gets no huge pages any more",
+                             : "; members of the other group get no huge pages any more",
                 text_string(&names),
-                losers.n > 0 ? " then has no huge pages for a database started by hand (ORA-27125)"
+                losers.n > 0 ? " then gets no huge pages for a database started by hand (ORA-27125)"
                              : "");
 }
 
@@ -222,11 +223,11 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
         const char *slash = strrchr(entry->file, '/');
 
         if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
-                return "take it off the kernel command line";
+                return "remove it from the kernel command line";
         if (entry->what == SETTING_SOURCE_UNCLEAR)
-                return "see what it does: a command that writes to the pools has to go";
+                return "check it: a command that writes to the pools must be removed";
         if (entry->what == SETTING_SOURCE_UNCLEAR_THP)
-                return "see what it does: a command that sets another policy than the plan has to go";
+                return "check it: a command that sets another policy than the plan must be removed";
         /* A file of a package comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
@@ -274,7 +275,7 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                 else if (is_refused)
                         diags_report(
                                 problems, diag,
-                                "the kernel refuses '%s', which is no number: it has no effect",
+                                "the kernel refuses '%s', which is not a number: it has no effect",
                                 entry->value);
                 else if (entry->what >= SETTING_SOURCE_UNCLEAR)
                         diags_report(

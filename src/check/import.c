@@ -326,8 +326,8 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                 if (!setting_source_is_number(entry)) {
                         *ret = IMPORT_LOOK;
                         return entry->source == SETTING_SOURCE_TUNED
-                                       ? "tuned makes the number; what comes of it is not counted"
-                                       : "the kernel refuses what is no number: it has no effect";
+                                       ? "tuned calculates the number, which is not counted"
+                                       : "the kernel refuses a value that is not a number: it has no effect";
                 }
                 *ret = IMPORT_REMOVE;
                 return place;
@@ -337,7 +337,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return VEC_ANY(suggestion, maker->import->suggestions, needs_limit(suggestion)) ||
                                        config_needs_group(maker->input->config)
-                               ? "hugeplan puts its own group there; 'hugeplanctl check' names who has to be a member"
+                               ? "hugeplan sets its own group; 'hugeplanctl check' names the users that must be members"
                                : NULL;
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;

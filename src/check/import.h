@@ -11,7 +11,7 @@
 #include "check/host_view.h"
 #include "check/suggest.h"
 
-#define SET_PAGES_UNEXPLAINED "as they stand now: nothing that was read sets as many"
+#define SET_PAGES_UNEXPLAINED "as they exist now; nothing that was read sets as many"
 
 /* Pages of one size. */
 typedef struct SetPages {

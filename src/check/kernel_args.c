@@ -218,8 +218,7 @@ static void judge_numa(Adviser *adviser) {
         diags_report(&adviser->advice->problems,
                      of_line(PROBLEM_CMDLINE_NUMA_OFF, numa->word,
                              "remove numa=off, or Nodes= and NodeMemory= from the instances"),
-                     "makes the host a single node, while instance %s names nodes",
-                     preference->name);
+                     "makes the host a single node, but instance %s names nodes", preference->name);
 }
 
 static void judge_pool(Adviser *adviser, const KernelPool *pool) {
@@ -230,20 +229,19 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                 diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_SHORT, NULL,
-                                "ask for less, or for another node; pages may also have been given back since"),
-                        "asks for %" PRIu64
-                        " pages of %s on node %u, of which the node has %" PRIu64,
+                                "ask for fewer pages or another node; pages may also have been given back since boot"),
+                        "asks for %" PRIu64 " pages of %s on node %u, and the node has %" PRIu64,
                         pool->present_pages, size, pool->node, pool->found_pages);
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages && !pool->is_run_time)
                 diags_report(
                         problems, of_line(PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
-                        "pages of %s on node %u were reserved at run time in this boot, which may not succeed in the next",
+                        "pages of %s on node %u were reserved at run time in this boot, which may fail at the next boot",
                         size, pool->node);
         if (pool->present_pages > pool->planned_pages)
                 diags_report(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
                              "asks for %" PRIu64
-                             " pages of %s on node %u beyond the plan; they stay with others",
+                             " pages of %s on node %u beyond the plan; they are left to others",
                              pool->present_pages - pool->planned_pages, size, pool->node);
 }
 
@@ -261,14 +259,14 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
                 return;
         const char *lacks = arena_printf(
                 arena,
-                "this kernel (%s) knows no node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
+                "this kernel (%s) does not support node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
                 adviser->topology->kernel_release, kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE),
                 format_page_size(arena, page_size_bytes));
 
         if (is_too_uneven(adviser, page_size_bytes))
                 diags_report(
                         &adviser->advice->problems, diag,
-                        "%s: to have the plan's %s where they are wanted it would take %s more. hugeplan reserves them at run time instead, before anything else starts",
+                        "%s: to have the plan's %s on their nodes would take %s more. hugeplan reserves them at run time instead, before other services start",
                         lacks, planned, excess);
         else
                 diags_report(&adviser->advice->problems, diag, "%s: the plan's %s%s%s%s", lacks,
@@ -293,8 +291,7 @@ static void judge_instances(Adviser *adviser) {
                                     .id = reason_id(planned->reason.kind),
                                     .file = config->file,
                                     .remedy = planned->reason.remedy},
-                             "%s has no part in what is wanted: %s", config->name,
-                             planned->reason.text);
+                             "%s is not included: %s", config->name, planned->reason.text);
         }
 }
 
@@ -311,8 +308,8 @@ static void add_problems(Adviser *adviser) {
                 diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_CMA, cma->word,
-                                "remove it, or leave hugepages= out and gigantic pages to run time"),
-                        "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
+                                "remove it; or remove hugepages=, and gigantic pages are reserved at run time"),
+                        "makes the kernel ignore hugepages= for gigantic pages and set memory aside for run time instead");
         }
         VEC_FOREACH(pages, &adviser->line->pages)
                 if (!pages->is_per_node && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
@@ -321,7 +318,7 @@ static void add_problems(Adviser *adviser) {
                                 problems,
                                 of_line(PROBLEM_CMDLINE_SPREAD, pages->words,
                                         "write hugepages=NODE:PAGES,NODE:PAGES"),
-                                "names no nodes, so that the kernel spreads the pages evenly; the plan distributes them differently");
+                                "names no nodes, so the kernel spreads the pages evenly; the plan distributes them differently");
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 judge_skill(adviser, size->bytes);
         VEC_FOREACH(pool, &adviser->advice->pools)
@@ -334,7 +331,7 @@ static void add_problems(Adviser *adviser) {
                                .id = problem_id(PROBLEM_EXISTING_PAGES_KEPT),
                                .key = "ExistingPages",
                                .remedy = "write ExistingPages=use in [Host]"},
-                        "keep leaves the pages of the kernel command line to others, so that they cannot serve the plan");
+                        "keep leaves the pages of the kernel command line to others, so they cannot serve the plan");
         judge_instances(adviser);
 }
 

@@ -226,9 +226,9 @@ static void add_left_out(Arena *arena, Report *report) {
                 leave_out(arena, report, "The host's name", "it cannot be read");
         if (!input->when)
                 leave_out(arena, report, "Date and time",
-                          "this is a captured host, which does not tell when it was captured");
+                          "this is a captured host, and the time of its capture is not known");
         if (input->no_before)
-                leave_out(arena, report, "What there was before", input->no_before);
+                leave_out(arena, report, "Pages before hugeplan", input->no_before);
         if (input->history->missing)
                 leave_out(arena, report, "History", input->history->missing);
         VEC_FOREACH(proof, &input->proofs->list) {
@@ -242,7 +242,7 @@ static void add_left_out(Arena *arena, Report *report) {
         if (n_missing > MISSING_MAX)
                 leave_out(arena, report, "More of this kind",
                           arena_printf(arena,
-                                       "%zu; 'hugeplanctl verify NAME' has all of an instance",
+                                       "%zu; 'hugeplanctl verify NAME' shows all of an instance",
                                        n_missing - MISSING_MAX));
 }
 

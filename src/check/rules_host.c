@@ -52,8 +52,9 @@ static void find_exceeded(RuleRun *run) {
 /* Oracle has a rule of its own for this, with a higher severity. */
 static void find_70(RuleRun *run) {
         if (!rule_has_engine(run, "oracle"))
-                rule_add_if_most(run, "sessions, sorts and the page cache live on the rest",
-                                 "compare the rest with work_mem or its like times the sessions");
+                rule_add_if_most(
+                        run, "sessions, sorts and the page cache use the rest",
+                        "compare the rest with work_mem (or the equivalent) times the number of sessions");
 }
 
 /* ---- what the unit forbids its gate ---- */
@@ -81,7 +82,7 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
                         run, rule_at_unit(lines.items[lines.n - 1]),
                         arena_printf(run->arena, "add RestrictAddressFamilies=AF_UNIX to %s",
                                      instance->config->unit),
-                        "the gate of %s may make no AF_UNIX socket, by which hugepland is asked: it lets it start by what the kernel's files say, nothing is found out before a start, and no hugetlb limit is set",
+                        "the gate of %s may not create AF_UNIX sockets, so it cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set",
                         instance->config->unit);
 }
 
@@ -182,10 +183,10 @@ static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const cha
         if (instance == first)
                 rule_report(
                         run, diag,
-                        arena_printf(run->arena,
-                                     "raise it to %s and what its processes need besides, or "
-                                     "take it off",
-                                     needed),
+                        arena_printf(
+                                run->arena,
+                                "raise it to %s plus what its processes need besides, or remove it",
+                                needed),
                         "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
                         whose, format_size(run->arena, bytes), text_string(&names), needed);
         return true;
@@ -260,8 +261,8 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                 return;
         rule_report(
                 run, (Diag){.file = instance->config->file},
-                "restart it before the next reboot: its gate keeps the new size",
-                "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
+                "restart it before the next reboot: its gate stores the new size",
+                "the learned size of %s is %s, and its settings have changed since: %s%s. The next boot reserves too few pages, and its gate must then find the others in memory that has been used",
                 instance->config->name,
                 format_page_count_and_size(run->arena, known, sizing->page_size_bytes), word,
                 format_count(run->arena, needed));
@@ -286,8 +287,9 @@ static void find_unbounded(RuleRun *run) {
         }
         if (has_several && names.length > 0)
                 rule_report(
-                        run, (Diag){}, "write Memory=auto:SIZE with the most that each may come to",
-                        "the instances are of several owners, and what these say of a size is believed up to AutoMemory=%s of each node, without a bound of its own: %s",
+                        run, (Diag){},
+                        "write Memory=auto:SIZE with the largest size that each may have",
+                        "the instances belong to several owners, whose sizes are accepted up to AutoMemory=%s of each node; without a bound of their own: %s",
                         amount_format(run->arena, &run->input->config->host.auto_memory),
                         text_string(&names));
 }
@@ -301,7 +303,7 @@ static void find_uncounted(RuleRun *run) {
                 rule_report(
                         run, (Diag){.file = PATH_BOOT_COUNT},
                         "make room on that disk, or make it writable, then 'systemctl restart hugeplan.service'",
-                        "could not be written: %s. The boot guard has not counted this boot, so that one which fails for what hugeplan reserves would do so again and again",
+                        "could not be written: %s. The boot guard has not counted this boot, so a boot that fails because of the reservation would fail again and again",
                         why);
 }
 
@@ -324,7 +326,7 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
                        .key = "RemoveIPC"},
                 "write RemoveIPC=no, then restart systemd-logind",
                 "%s: when the last login of %s (uid %" PRIu64
-                ", no system user) ends, logind removes the shared memory and semaphores of a running %s%s",
+                ", not a system user) ends, logind removes the shared memory and semaphores of a running %s%s",
                 instance->config->name, owner->name, owner->uid, instance->config->engine->title,
                 facts->remove_ipc == TRI_YES
                         ? ""
@@ -360,7 +362,7 @@ static void find_thp(RuleRun *run) {
                         is_always
                                 ? "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit"
                                 : "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none",
-                        "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
+                        "%s (%s) prefers transparent huge pages '%s', and [Host] %s '%s': %s",
                         instance->config->name, instance->config->engine->title,
                         thp_policy_name(preference),
                         host->thp == THP_KEEP ? "keeps the kernel's" : "gives it",

@@ -150,13 +150,13 @@ static void find_idle_pages(RuleRun *run) {
                         diag = (Diag){
                                 .file = source->file, .line = source->line, .key = source->key};
                         first = source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
-                                        ? "take the words off the kernel command line, or the next boot "
-                                          "brings them again; and "
-                                        : "take the line out, or they come back; and ";
+                                        ? "remove the arguments from the kernel command line, or the next "
+                                          "boot reserves them again; and "
+                                        : "remove the line, or they are reserved again; and ";
                 }
                 rule_report(run, diag,
                             arena_printf(arena, "%sgive them back: %s", first, idle.command),
-                            "%s lie idle, which no instance wants and nobody uses: %s%s%s",
+                            "%s are idle, which no instance wants and nobody uses: %s%s%s",
                             format_page_count_and_size(arena, idle.pages, size->bytes), idle.where,
                             idle.origin ? "; " : "", idle.origin ? idle.origin : "");
         }
@@ -170,13 +170,14 @@ static void find_idle_pages(RuleRun *run) {
                 const Diag surplus = {
                         .text = arena_printf(
                                 arena,
-                                "%s on node %u are surplus: in use beyond the pool, and gone "
-                                "when the programs that use them release them",
+                                "%s on node %u are surplus: they are in use beyond the pool, and "
+                                "disappear when the programs that use them free them",
                                 format_page_count_and_size(arena, now->surplus_pages,
                                                            now->page_size_bytes),
                                 planned->node),
-                        .remedy = "they need no command; where they come again, set "
-                                  "vm.nr_overcommit_hugepages to 0, or describe who uses them"};
+                        .remedy = "no command is needed; if they appear again, set "
+                                  "vm.nr_overcommit_hugepages to 0, or describe the programs that "
+                                  "use them"};
 
                 rule_add_as(run, SEVERITY_NOTICE, &surplus);
         }
@@ -197,12 +198,13 @@ static void find_boot_pages(RuleRun *run) {
                         continue;
                 rule_report(
                         run, (Diag){.file = PATH_CMDLINE, .key = boot->words},
-                        "take the words off the kernel command line: hugeplan reserves them "
-                        "early enough (for gigantic pages see hugeplanctl cmdline)",
+                        "remove the arguments from the kernel command line: hugeplan "
+                        "reserves the pages early enough (for gigantic pages see "
+                        "hugeplanctl cmdline)",
                         "the kernel reserves %s at boot, and %s %s",
                         format_page_count_and_size(run->arena, boot->pages, boot->page_size_bytes),
-                        is_kept ? "with ExistingPages=keep the instances get theirs on top:"
-                                : "the instances want only",
+                        is_kept ? "with ExistingPages=keep the instances need in addition:"
+                                : "the instances need only",
                         format_page_count_and_size(run->arena, wanted, boot->page_size_bytes));
         }
 }
@@ -228,8 +230,8 @@ static void find_overcommit(RuleRun *run) {
                 rule_report(
                         run, (Diag){.file = path},
                         arena_printf(run->arena, "%srun: echo 0 > %s",
-                                     source ? "take that out, then " : "", path),
-                        "programs may take %s beyond the pools%s%s: a database that is short starts all the same, from memory that others need, and not at the next boot",
+                                     source ? "remove that setting, then " : "", path),
+                        "programs may take %s beyond the pools%s%s: a database that lacks pages starts anyway, with memory that others need, and may not start after the next boot",
                         format_page_count_and_size(run->arena, overcommit->pages, bytes),
                         source ? ", because of " : "",
                         source ? setting_source_format(run->arena, source) : "");
@@ -288,14 +290,14 @@ static void find_others(RuleRun *run) {
                                         run, (Diag){},
                                         "describe it in /etc/hugeplan.d with its Unit=, so that "
                                         "it has pages and a hugetlb limit of its own",
-                                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the instances' own limits do not keep others out",
+                                        "%s belong to no instance, and no hugetlb limit keeps it from taking more: the limits of instances do not restrict other units",
                                         page_user_format(run->arena, user));
                 } else if (is_taking) {
                         rule_report(
                                 run, (Diag){},
-                                "describe it in /etc/hugeplan.d with its Unit=, or keep "
-                                "it from huge pages",
-                                "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
+                                "describe it in /etc/hugeplan.d with its Unit=, or disable huge "
+                                "pages in its settings",
+                                "%s belong to no instance's unit, and the instances need %s; the pool is planned to have %s, too few for all",
                                 page_user_format(run->arena, user),
                                 format_count(run->arena, wanted), format_count(run->arena, pool));
                 } else if (held > 0 && (user->unit || user->pid > 0)) {
@@ -321,7 +323,7 @@ static void find_left_segments(RuleRun *run) {
                                      ", once you are sure that its database is down",
                                      id),
                         "segment %" PRIu64
-                        " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
+                        " has no process attached (nattch 0) and occupies %s: a killed database leaves such segments behind",
                         id,
                         format_page_count_and_size(run->arena, page_user_kept_pages(user),
                                                    user->page_size_bytes));
@@ -369,14 +371,14 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
                 if (run->row->kind == RULE_HUGETLB_LIMIT_MISSING && !limit && is_reserved)
                         rule_report(
                                 run, (Diag){.file = file},
-                                "restart it: hugeplan sets the hugetlb limit at each start; "
-                                "its log says why where it does not",
+                                "restart it: hugeplan sets the hugetlb limit at each start; if it "
+                                "cannot, the unit's log says why",
                                 "%s runs without a hugetlb limit: it may take pages of %s that are reserved for others",
                                 unit->name, format_page_size(run->arena, size->bytes));
                 if (run->row->kind == RULE_HUGETLB_LIMIT_WRONG && limit && limit->bytes != granted)
                         rule_report(run, (Diag){.file = file},
-                                    "restart it: its hugetlb limit is set anew at each start",
-                                    "the hugetlb limit of %s is at %s, and the plan has %s for it",
+                                    "restart it: its hugetlb limit is set again at each start",
+                                    "the hugetlb limit of %s is %s, and the plan has %s for it",
                                     unit->name, format_size(run->arena, limit->bytes),
                                     format_size(run->arena, granted));
         }
@@ -403,16 +405,17 @@ static void find_sigbus(RuleRun *run) {
         size_t n_others = VEC_SUM(limit, traps, limit != first && does_hurt(run, limit));
 
         if (first)
-                rule_report(
-                        run, (Diag){.file = first->file},
-                        "have whatever set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
-                        "1.1.10 on), or switch huge pages off in there",
-                        "a process in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
-                        "than %s of them; PostgreSQL does so by default, initdb too",
-                        n_others > 0 ? arena_printf(run->arena, ", and in %zu other group%s,",
-                                                    n_others, n_others == 1 ? "" : "s")
-                                     : "",
-                        format_size(run->arena, first->bytes));
+                rule_report(run, (Diag){.file = first->file},
+                            "limit reserved pages, too, where this limit is set "
+                            "(hugetlb.SIZE.rsvd.max; runc does so from 1.1.10 on), or disable "
+                            "huge pages in this group",
+                            "a process in this group%s may reserve huge pages, and is killed "
+                            "by SIGBUS when it touches more than %s of them; PostgreSQL and "
+                            "initdb use huge pages by default",
+                            n_others > 0 ? arena_printf(run->arena, ", and in %zu other group%s,",
+                                                        n_others, n_others == 1 ? "" : "s")
+                                         : "",
+                            format_size(run->arena, first->bytes));
 }
 
 static const RuleRow rows[] = {

@@ -42,10 +42,10 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
         config_add_comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
                            format_page_count_and_size(maker->arena, figure->sizing.pages,
                                                       figure->sizing.page_size_bytes),
-                           candidate->target.arguments ? "as it runs now, and not determined anew"
+                           candidate->target.arguments ? "as it runs now, and not determined again"
                            : engine_reader(engine)->ask
                                    ? "the server itself is asked before each start"
-                                   : "determined anew before each start");
+                                   : "determined again before each start");
 }
 
 /* Adds the size from the database's own files, or else from its process, by its directory or its arguments, with which
@@ -72,9 +72,9 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
                 if (figure.wrong)
                         return wrong;
                 candidate->target = target;
-                config_add_comment(text,
-                                   "Its unit does not tell: %s. But process %" PRIu64 " does.",
-                                   wrong, process->pid);
+                config_add_comment(
+                        text, "Its unit does not show the size: %s. But process %" PRIu64 " does.",
+                        wrong, process->pid);
         }
         add_figure(maker, candidate, &figure, text);
         suggestion->sessions = engine_sessions(engine, figure.gathered);
@@ -98,7 +98,7 @@ static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
                 where = process->container ? arena_printf(arena, "in %s", process->container)
                                            : "with another root directory";
         if (process && process->mapped_bytes > 0)
-                mapped = arena_printf(arena, "; it has mapped %s now that could be in huge pages",
+                mapped = arena_printf(arena, "; it has now mapped %s that could be in huge pages",
                                       format_size(arena, process->mapped_bytes));
         const char *first = arena_printf(
                 arena, "it runs %s, whose files are not this host's and are not read%s", where,
@@ -109,12 +109,12 @@ static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
                         arena,
                         "%s; ask the server there for its size, and describe %s with Pages=", first,
                         unit ? unit : "a unit that starts it (a podman quadlet, for one)");
-        return arena_printf(
-                arena,
-                "%s; describe %s with Engine=generic and Memory=auto%s%s: it is allowed to start, "
-                "and what it maps is seen and reserved for its next start",
-                first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
-                thp == THP_AUTO ? "" : thp_policy_name(thp));
+        return arena_printf(arena,
+                            "%s; describe %s with Engine=generic and Memory=auto%s%s: it is "
+                            "allowed to start, and what it maps is measured and reserved for "
+                            "its next start",
+                            first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
+                            thp == THP_AUTO ? "" : thp_policy_name(thp));
 }
 
 /* Returns why a database is not proposed, whatever its size; NULL: it may be proposed. */
@@ -123,7 +123,7 @@ static const char *refuse(const Maker *maker, const Candidate *candidate) {
 
         /* hugeplan can do nothing for such an engine. */
         if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
-                return "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
+                return "it needs none: it takes no reserved huge pages, and disables transparent huge pages for itself";
         return candidate->is_elsewhere && engine->reserves
                        ? refuse_elsewhere(maker->arena, candidate)
                : candidate->is_elsewhere && !candidate->target.unit

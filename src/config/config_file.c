@@ -52,7 +52,7 @@ static char *next_line(Reader *reader) {
         char *line = text_strip(reader->arena, arena_strndup(reader->arena, start, length));
 
         if (memchr(start, '\0', length))
-                refuse_line(reader, NULL, "the line holds a NUL byte", "write plain text");
+                refuse_line(reader, NULL, "the line contains a NUL byte", "write plain text");
         else if (!text_is_utf8(start, length))
                 refuse_line(reader, NULL, "the line is not valid UTF-8", "save the file in UTF-8");
         else if (strlen(line) > CONFIG_LINE_BYTES_MAX && *line != '#' && *line != ';')
@@ -73,9 +73,9 @@ static void take_assignment(Reader *reader, const char *line) {
 
         if (!key)
                 refuse_line(reader, NULL,
-                            arena_printf(reader->arena, "'%s' is no assignment", line), remedy);
+                            arena_printf(reader->arena, "'%s' is not an assignment", line), remedy);
         else if (!*key || strpbrk(key, ":; \t"))
-                refuse_line(reader, key, "this is no key", remedy);
+                refuse_line(reader, key, "this is not a key", remedy);
         else if (!reader->section) { /* reported once for all keys before the first section */
                 refuse_line(reader, key, "the key comes before the first section",
                             "begin the file with [Host] or [Instance]");
@@ -126,7 +126,7 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                     (line[length - 1] != ']' || strcspn(line + 1, "[]") < length - 2)) {
                         reader.section = "";
                         refuse_line(&reader, NULL,
-                                    arena_printf(arena, "'%s' is no section header", line),
+                                    arena_printf(arena, "'%s' is not a section header", line),
                                     "write [Host] or [Instance] alone on its line");
                 } else if (*line == '[') {
                         const char *name = arena_strndup(arena, line + 1, length - 2);
@@ -138,7 +138,7 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                                 refuse_line(
                                         &reader, NULL,
                                         arena_printf(arena, "unknown section [%s]", name),
-                                        "the sections are [Host] and [Instance]; your own begin with X-");
+                                        "the sections are [Host] and [Instance]; your own must begin with X-");
                 } else if (!strchr("#;", *line)) /* strchr() also finds the NUL of an empty line */
                         take_assignment(&reader, line);
         }

@@ -43,7 +43,7 @@ static const char *set_text(KeyTarget *target, const ConfigKey *key, const char 
 
 static const char *set_path(KeyTarget *target, const ConfigKey *key, const char *value) {
         if (*value != '/')
-                return arena_printf(target->arena, "'%s' is no absolute path", value);
+                return arena_printf(target->arena, "'%s' is not an absolute path", value);
         return set_text(target, key, value);
 }
 
@@ -92,7 +92,7 @@ static const char *parse_size(KeyTarget *target, const char *value, uint64_t *re
         int r = parse_size_bytes(value, &bytes);
 
         if (r == -ERANGE)
-                return arena_printf(target->arena, "'%s' is more than can be counted", value);
+                return arena_printf(target->arena, "'%s' is too large", value);
         if (r < 0)
                 return refuse(target, value);
         if (bytes < HUGE_PAGE_BYTES_MIN) /* a size without its suffix */
@@ -128,10 +128,10 @@ static const char *set_keep_free(KeyTarget *target, const ConfigKey *key, const 
                 return wrong;
         if (amount->is_share ? amount->hundredths < keep_free_min_hundredths
                              : amount->bytes < 64 * MIB)
-                wrong = arena_printf(target->arena, "'%s' leaves the host too little to live on",
+                wrong = arena_printf(target->arena, "'%s' leaves too little memory to the host",
                                      value);
         else if (amount->is_share && amount->hundredths == 10000)
-                wrong = "nothing would be left to plan with";
+                wrong = "no memory would be left for the plan";
         if (wrong)
                 target->host->keep_free = before;
         return wrong;
@@ -198,9 +198,9 @@ static const char *add_count(KeyTarget *target, PageCounts *counts, const char *
         if (parse_u64(colon ? colon + 1 : word, &count.pages) < 0)
                 return refuse(target, word);
         if (count.pages == 0)
-                return "nothing is asked for";
+                return "the number is 0";
         if (target->is_learned && mul_saturated(count.pages, count.page_size_bytes) > INT64_MAX)
-                return "that is more than can be counted";
+                return "the number is too large";
         VEC_FOREACH(other, counts)
                 if (other->page_size_bytes == count.page_size_bytes || !colon ||
                     other->page_size_bytes == 0)
@@ -238,7 +238,7 @@ static const char *add_page_size(KeyTarget *target, const char *word) {
         uint64_t bytes = 0;
 
         if (!text_equals(word, "default") && page_size_parse(word, &bytes) < 0)
-                return arena_printf(target->arena, "'%s' is no page size", word);
+                return arena_printf(target->arena, "'%s' is not a page size", word);
         if (instance->n_page_sizes == PAGE_SIZES_MAX)
                 return "there are too many page sizes";
         if (ARRAY_FIND(size, instance->page_sizes, instance->n_page_sizes, *size == bytes))
@@ -392,7 +392,7 @@ const ConfigKey config_keys[] = {
          "write letters, digits and _ . : @ -, beginning with a letter or digit", INSTANCE(name),
          .check = name_check_instance},
         {SECTION_INSTANCE, "Engine", set_engine, "generic",
-         "write one that 'hugeplanctl size' lists"},
+         "write an engine that 'hugeplanctl size' lists"},
         {SECTION_INSTANCE, "Unit", set_name, NULL,
          "write the full name of a service, such as postgresql@15-main.service", INSTANCE(unit),
          .check = name_check_unit},
@@ -422,8 +422,8 @@ const ConfigKey config_keys[] = {
         {SECTION_INSTANCE, "SharedMemory", set_word, NULL, "write mmap, sysv or hugetlbfs",
          INSTANCE(shared_memory), WORDS("" /* the engine's */, "mmap", "sysv", "hugetlbfs")},
         {SECTION_INSTANCE, "Mount", set_mount, NULL,
-         "write a path such as /run/hugepages/orders, then what is needed of mode=0770 "
-         "owner=USER:GROUP size=8G min_size=8G",
+         "write a path such as /run/hugepages/orders, then, as needed, "
+         "mode=0770 owner=USER:GROUP size=8G min_size=8G",
          INSTANCE(mount)},
         {SECTION_INSTANCE, "TransparentHugePages", set_thp, "auto",
          "write one of auto, never, madvise, always", INSTANCE(thp)},
@@ -493,7 +493,7 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
                            ParsedFile *parsed, Diags *problems) {
         bool is_host = section == SECTION_HOST;
         NearMiss miss = {assignment->key, 3};
-        const char *remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
+        const char *remedy = "hugeplan.d(5) lists the keys; your own must begin with X-";
 
         /* A difference in case only is the most likely mistake. */
         ARRAY_FOREACH(key, config_keys, n_config_keys)
@@ -505,7 +505,7 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
         if (miss.name && miss.distance == 0)
                 remedy = arena_printf(arena, "write %s=", miss.name);
         else if (find_key(is_host ? SECTION_INSTANCE : SECTION_HOST, assignment->key))
-                remedy = arena_printf(arena, "the key belongs into the section [%s]",
+                remedy = arena_printf(arena, "the key belongs to the section [%s]",
                                       is_host ? "Instance" : "Host");
         else if (miss.name)
                 remedy = arena_printf(arena, "did you mean %s=? hugeplan.d(5) lists the keys",
@@ -562,7 +562,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         if (earlier > 0)
                 config_file_refuse(parsed, problems, PROBLEM_CONFIG_SET_TWICE, assignment->line,
                                    key->name,
-                                   arena_printf(arena, "is set in line %u already", earlier),
+                                   arena_printf(arena, "is already set in line %u", earlier),
                                    "keep one of the lines");
         else if (wrong)
                 config_file_refuse(parsed, problems, PROBLEM_CONFIG_BAD_VALUE, assignment->line,

@@ -54,32 +54,34 @@ static Mistake find_memory_mistake(Arena *arena, const InstanceConfig *instance)
         if (!engine->reserves)
                 return has_memory || has_pages || has_parts
                                ? reserves_nothing(arena, instance, "Engine",
-                                                  "leave Memory=, Pages= and NodeMemory= out")
+                                                  "remove Memory=, Pages= and NodeMemory=")
                                : (Mistake){};
         if (is_auto && !engine->has_auto && !engine->has_auto_by_looking)
                 return (Mistake){"Memory",
-                                 arena_printf(arena, "'auto': %s cannot be asked how much it needs",
+                                 arena_printf(arena, "'auto': the size of %s cannot be determined",
                                               engine->title),
-                                 "give the size by Memory=, or the number by Pages="};
+                                 "set the size by Memory=, or the number by Pages="};
         if (is_auto && engine->has_auto_by_looking && !instance->unit)
-                return (Mistake){"Memory",
-                                 arena_printf(arena,
-                                              "'auto': how much %s takes is seen when its unit "
-                                              "runs, and there is none",
-                                              engine->title),
-                                 "name its service in Unit=, or give the size by Memory="};
+                return (Mistake){
+                        "Memory",
+                        arena_printf(
+                                arena,
+                                "'auto': the size of %s is measured while its unit runs, and Unit= "
+                                "is missing",
+                                engine->title),
+                        "name its service in Unit=, or set the size by Memory="};
         if (is_auto && has_parts)
                 return (Mistake){
-                        "NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
+                        "NodeMemory", "Memory=auto determines the size, and NodeMemory= sets it",
                         "keep one of the two; Nodes= says on which nodes the pages may be"};
         if (has_memory && has_pages)
                 return (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
                                  "keep one of the two"};
         if (has_parts && has_pages)
-                return (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
-                                 "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
+                return (Mistake){"NodeMemory", "Pages= cannot be combined with NodeMemory=",
+                                 "use NodeMemory= alone, or Pages= with Nodes="};
         if (!has_memory && !has_pages && !has_parts)
-                return (Mistake){NULL, "nothing says how much memory it needs",
+                return (Mistake){NULL, "the instance has no size",
                                  "add Memory= with a size, or Pages= with a number"};
         return (Mistake){};
 }
@@ -93,7 +95,7 @@ static Mistake find_split_mistake(Arena *arena, const InstanceConfig *instance) 
                         return (Mistake){
                                 "NodeMemory",
                                 arena_printf(arena, "node %u is not among Nodes=", memory->node),
-                                "name the same nodes in both, or leave Nodes= out"};
+                                "name the same nodes in both, or remove Nodes="};
         }
         if (instance->n_node_memory == 0 || instance->memory_kind != MEMORY_BYTES ||
             sum == instance->memory_bytes)
@@ -102,13 +104,13 @@ static Mistake find_split_mistake(Arena *arena, const InstanceConfig *instance) 
                          arena_printf(arena, "the nodes add up to %s, but Memory= is %s",
                                       format_size(arena, sum),
                                       format_size(arena, instance->memory_bytes)),
-                         "make the sums equal, or leave Memory= out"};
+                         "make both equal, or remove Memory="};
 }
 
 static Mistake find_placement_mistake(Arena *arena UNUSED, const InstanceConfig *instance) {
         return instance->placement == PLACEMENT_BIND && !instance->has_nodes &&
                                instance->n_node_memory == 0
-                       ? (Mistake){"Placement", "'bind' needs to know the nodes",
+                       ? (Mistake){"Placement", "'bind' requires nodes",
                                    "name them by Nodes= or NodeMemory="}
                        : (Mistake){};
 }
@@ -117,13 +119,13 @@ static Mistake find_mount_mistake(Arena *arena, const InstanceConfig *instance) 
         const MountConfig *mount = instance->mount;
 
         if (!mount && instance->shared_memory == SHARED_MEMORY_HUGETLBFS)
-                return (Mistake){"SharedMemory", "'hugetlbfs' needs a mount",
+                return (Mistake){"SharedMemory", "'hugetlbfs' requires a mount",
                                  "add Mount= with a path"};
         if (mount && !instance->engine->reserves)
-                return reserves_nothing(arena, instance, "Mount", "leave Mount= out");
+                return reserves_nothing(arena, instance, "Mount", "remove Mount=");
         if (mount && !mount->user && !instance->user && !instance->engine->default_user)
-                return (Mistake){"Mount", "nothing says who owns it",
-                                 "add owner=USER to it, or give User="};
+                return (Mistake){"Mount", "its owner is missing",
+                                 "add owner=USER to it, or set User="};
         return (Mistake){};
 }
 
@@ -188,7 +190,7 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                                 continue;
                         problem->severity = SEVERITY_WARNING;
                         problem->remedy =
-                                "hugeplan wrote this file: its other lines count, and it is written anew at the next start";
+                                "hugeplan wrote this file: its other lines apply, and it is written again at the next start";
                 }
                 return;
         }
@@ -216,7 +218,7 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                 return;
         config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_DUPLICATE, 0,
                            "Name",
-                           arena_printf(arena, "the instance '%s' is described by %s already",
+                           arena_printf(arena, "the instance '%s' is already described by %s",
                                         instance->name, first),
                            "rename one of the files, or give it a Name= of its own");
         instance->refusal = parsed->refusal;
@@ -273,10 +275,10 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                 if (instance.mount && !instance.refusal && !other->refusal && other->mount &&
                     mount_paths_overlap(instance.mount->path, other->mount->path))
                         contradict(assembler, &instance, "Mount",
-                                   arena_printf(arena, "%s is in the way of %s, the mount of %s",
+                                   arena_printf(arena, "%s conflicts with %s, the mount of %s",
                                                 instance.mount->path, other->mount->path,
                                                 other->name),
-                                   "give each instance a place of its own");
+                                   "give each instance a path of its own");
         index_add(assembler->files, instance.name, instance.file);
         *vec_push(arena, &assembler->instances) = instance;
 }
@@ -351,7 +353,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         diags_report(&config->problems,
                                      problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
                                                 "create that file, or remove this one"),
-                                     "extends %s, which is not there", file->extends);
+                                     "extends %s, which does not exist", file->extends);
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

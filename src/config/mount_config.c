@@ -75,16 +75,16 @@ char *mount_unit_name(Arena *arena, const char *path) {
 
 static const char *parse_path(Arena *arena, const char *word, MountConfig *mount) {
         if (*word != '/')
-                return arena_printf(arena, "'%s' is no absolute path", word);
+                return arena_printf(arena, "'%s' is not an absolute path", word);
         if (strpbrk(word, "%\\\"'") || !text_equals(text_printable(arena, word), word))
                 return arena_printf(arena,
-                                    "'%s' has characters that mean something else in unit files",
+                                    "'%s' has characters with a special meaning in unit files",
                                     text_printable(arena, word));
         Text normal = text_in(arena); /* without doubled or trailing slashes */
 
         for (const char *rest = word, *name; (name = text_next_word(arena, &rest, "/"));) {
                 if (TEXT_IS_ANY(name, ".", ".."))
-                        return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+                        return arena_printf(arena, "'%s' contains '.' or '..'", word);
                 text_printf(&normal, "/%s", name);
         }
         const char *path = normal.string ? normal.string : "/";
@@ -93,8 +93,8 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                                                        : text_equals(path, each->path));
 
         if (place)
-                return arena_printf(arena, "'%s' cannot be a mount, since %s %s", word, place->path,
-                                    place->why);
+                return arena_printf(arena, "'%s' cannot be a mount, because %s %s", word,
+                                    place->path, place->why);
         if (strlen(mount_unit_name(arena, path)) > UNIT_NAME_BYTES_MAX)
                 return "the path is too long for the name of a unit";
         mount->path = path;
@@ -114,7 +114,7 @@ static const char *parse_option(Arena *arena, const char *word, MountConfig *mou
         while (i < ARRAY_LEN(options) && !text_starts_with(word, options[i]))
                 i++;
         if (i == ARRAY_LEN(options))
-                return arena_printf(arena, "'%s' is no option of a mount",
+                return arena_printf(arena, "'%s' is not an option of a mount",
                                     text_printable(arena, word));
         if (has_option[i])
                 return arena_printf(arena, "%s is given twice", options[i]);
@@ -124,13 +124,14 @@ static const char *parse_option(Arena *arena, const char *word, MountConfig *mou
         if (i == OPTION_MODE) {
                 length = strlen(value);
                 if (length > 0 && (length < 3 || length > 4 || strspn(value, "01234567") != length))
-                        return arena_printf(arena, "'%s' is no mode of three or four octal digits",
-                                            value);
+                        return arena_printf(
+                                arena, "'%s' is not a mode of three or four octal digits", value);
                 mount->mode = 0;
                 for (const char *digit = value; *digit; digit++)
                         mount->mode = mount->mode * 8 + (unsigned) (*digit - '0');
                 return length == 0 || mount->mode > MODE_MAX
-                               ? arena_printf(arena, "'%s' is no mode that a mount can have", value)
+                               ? arena_printf(arena, "'%s' is not a mode that a mount can have",
+                                              value)
                                : NULL;
         }
         if (i == OPTION_OWNER) {
@@ -149,8 +150,8 @@ static const char *parse_option(Arena *arena, const char *word, MountConfig *mou
 
         /* The kernel stores a signed size, rounded up to whole pages. */
         if (r == -ERANGE || (r == 0 && *bytes > INT64_MAX - 16 * GIB))
-                return arena_printf(arena, "'%s' is more than can be counted", value);
-        return r < 0 || *bytes == 0 ? arena_printf(arena, "'%s' is no size", value) : NULL;
+                return arena_printf(arena, "'%s' is too large", value);
+        return r < 0 || *bytes == 0 ? arena_printf(arena, "'%s' is not a size", value) : NULL;
 }
 
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {
@@ -163,7 +164,7 @@ const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret
         while (!wrong && (word = text_next_word(arena, &value, whitespace)))
                 wrong = parse_option(arena, word, &mount, has_option);
         if (!wrong && mount.size_bytes > 0 && mount.min_size_bytes > mount.size_bytes)
-                wrong = "min_size= is more than size=";
+                wrong = "min_size= is larger than size=";
         if (!wrong)
                 *ret = mount;
         return wrong;

@@ -102,7 +102,7 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
         } else if (config && config->n_instances == 0) {
                 text_add(&text, "; none is described in /etc/hugeplan.d");
         }
-        log_line(LOG_ERR, "no instance is called '%s'%s", name, text_string(&text));
+        log_line(LOG_ERR, "no instance is named '%s'%s", name, text_string(&text));
         return EXIT_NO_INSTANCE;
 }
 

@@ -261,7 +261,7 @@ Status *ask_status(Command *command, const char **ret_why) {
         else if (reply.error)
                 *ret_why = arena_strdup(command->arena, reply.error);
         else if (!(status = status_from_json(command->arena, reply.parameters)))
-                *ret_why = "its answer makes no sense";
+                *ret_why = "its answer is not valid";
         return status;
 }
 
@@ -307,10 +307,10 @@ Status *status_now(Command *command, const Config **ret_config) {
             !command->is_plugin) /* the status of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
-                        "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
+                        "hugepland cannot be reached (%s); this is from the kernel's files; " DAEMON_REMEDY,
                         why);
         diags_report(&status->problems, problem_of(PROBLEM_NO_DAEMON, NULL, DAEMON_REMEDY),
-                     "hugepland cannot be reached (%s); this is what the files say", why);
+                     "hugepland cannot be reached (%s); this is from the kernel's files", why);
         return status;
 }
 

@@ -86,7 +86,8 @@ static int take_output(Command *command, const char *value) {
 
 static int take_timeout(Command *command, const char *value) {
         if (parse_duration_usec(value, &command->timeout_usec) < 0) {
-                log_line(LOG_ERR, "--timeout: '%s' is no time span; write one such as 30s", value);
+                log_line(LOG_ERR, "--timeout: '%s' is not a time span; write one such as 30s",
+                         value);
                 return -EINVAL;
         }
         command->has_timeout = true;
@@ -184,7 +185,8 @@ static int refuse_option(Command *command, const char *option, const Verb *verb,
         ARRAY_FOREACH(each, verbs, n_verbs)
                 if (*(const bool *) ((const char *) each + take))
                         text_add_item(&names, each->name);
-        log_line(LOG_ERR, "%s: '%s' takes none; it is for %s", option, verb->name, names.string);
+        log_line(LOG_ERR, "%s: '%s' does not have this option; it is for %s", option, verb->name,
+                 names.string);
         return EXIT_USAGE;
 }
 
@@ -205,7 +207,7 @@ static int check_options(Command *command, const Verb *verb) {
         command->draft = absolute_path(command, command->draft);
         if (root_is_directory(command->root, command->draft))
                 return EXIT_DONE;
-        log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
+        log_line(LOG_ERR, "--draft: %s is not a directory", command->draft);
         return EXIT_FAILED;
 }
 

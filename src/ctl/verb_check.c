@@ -166,7 +166,7 @@ static void add_units(const Check *check, Diags *problems) {
                                .id = problem_id(PROBLEM_DROPIN_MISSING),
                                .file = PATH_GENERATOR_DIR,
                                .remedy = "run 'systemctl daemon-reload'"},
-                        "systemd has not read this configuration yet; missing, or of another one: %s",
+                        "systemd has not read this configuration yet; missing or out of date: %s",
                         unread.string);
 }
 

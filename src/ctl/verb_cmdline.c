@@ -17,11 +17,11 @@ static const struct {
         [KERNEL_LINE_NOT_NEEDED] = {RENDER_FULL, RENDER_GREEN, "fine",
                                     "the plan needs nothing on the kernel command line"},
         [KERNEL_LINE_RUN_TIME] = {RENDER_FULL, RENDER_YELLOW, "run time",
-                                  "this kernel takes no node numbers; hugeplan reserves the "
+                                  "this kernel does not support node numbers; hugeplan reserves the "
                                   "plan's gigantic pages at run time"},
         [KERNEL_LINE_SERVES] = {RENDER_FULL, RENDER_GREEN, "fine",
-                                "the kernel command line gives the gigantic pages that the plan "
-                                "wants; they count as served"},
+                                "the kernel command line reserves the gigantic pages of the plan; "
+                                "they count as served"},
         [KERNEL_LINE_CHANGE] = {RENDER_CROSS, RENDER_RED, "change",
                                 "the kernel command line does not serve the plan"},
 };

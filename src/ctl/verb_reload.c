@@ -59,7 +59,7 @@ static void print_release(Command *command, json_t *reply) {
                 return;
         const StatusHold *until = instance.until_restart;
 
-        printf("%s: released; 'hugeplanctl reload' has its pages reserved again\n", instance.name);
+        printf("%s: released; 'hugeplanctl reload' reserves its pages again\n", instance.name);
         if (until)
                 printf("%s keeps the %s it runs with until it stops\n", until->unit,
                        format_page_count(command->arena, until->pages, until->page_size_bytes));
@@ -91,7 +91,7 @@ static int fail(const DaemonReply *reply, const char *denied) {
         if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED))
                 log_line(LOG_ERR, "%s", denied);
         else
-                log_line(LOG_ERR, "hugepland answers %s", reply->error);
+                log_line(LOG_ERR, "hugepland answered %s", reply->error);
         return EXIT_FAILED;
 }
 
@@ -106,10 +106,11 @@ static int fail_reload(Command *command, const DaemonReply *reply) {
         if (command->json != JSON_OFF)
                 print_json(command, json_incref(reply->parameters));
         fputs(render_problems(command->arena, &problems, &command->render), stderr);
-        log_line(LOG_ERR, is_refused ? "the reload is refused, and nothing was changed; "
-                                       "'hugeplanctl reload --force' does it all the same"
-                                     : "the configuration has mistakes; the previous plan stays in "
-                                       "effect");
+        log_line(LOG_ERR, is_refused
+                                  ? "the reload is refused, and nothing was changed; 'hugeplanctl "
+                                    "reload --force' applies it anyway"
+                                  : "the configuration has mistakes; the previous plan stays in "
+                                    "effect");
         return is_refused ? EXIT_NOT_READY : EXIT_FAILED;
 }
 

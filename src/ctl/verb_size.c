@@ -55,7 +55,7 @@ static int read_from(Command *command, const Engine *engine, Settings *ret) {
         if (found->wrong)
                 log_line(LOG_ERR, "%s%s%s", found->wrong, found->remedy ? "; " : "",
                          !found->remedy   ? ""
-                         : geteuid() == 0 ? "hand it over by --from=- <FILE"
+                         : geteuid() == 0 ? "pass it by --from=- <FILE"
                                           : found->remedy);
         vec_push_all(command->arena, ret, &found->gathered->settings);
         return found->wrong ? -EINVAL : 0;
@@ -100,12 +100,12 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
 
         if (command->settings.n > 0 || command->from) {
                 log_line(LOG_ERR,
-                         "%s uses no reserved huge pages, whatever its settings; leave %s out",
+                         "%s uses no reserved huge pages, whatever its settings; remove %s",
                          engine->title, command->from ? "--from" : "-c");
                 return EXIT_FAILED;
         }
         if (engine_thp_preference(engine, version, &preference) < 0) {
-                log_line(LOG_ERR, "--engine-version: '%s' is no version; write one such as 8.0",
+                log_line(LOG_ERR, "--engine-version: '%s' is not a version; write one such as 8.0",
                          version);
                 return EXIT_USAGE;
         }
@@ -186,7 +186,7 @@ static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_
         }
         log_line(
                 LOG_ERR,
-                "write either --pages=NUMBER or --memory=SIZE, as --memory=64G, for a page at least");
+                "write either --pages=NUMBER or --memory=SIZE, such as --memory=64G, of at least one page");
         return -EINVAL;
 }
 
@@ -262,7 +262,8 @@ static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
                 return EXIT_FAILED;
         }
         if (why_not)
-                log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
+                log_line(LOG_NOTICE, "all other settings are assumed to have their defaults: %s",
+                         why_not);
         if (!fitting->fit.sizing.is_exact && fitting->fit.sizing.caveat)
                 log_line(LOG_NOTICE, "by the rule: %s", fitting->fit.sizing.caveat);
         uint64_t part = instance ? learned_by_rule(instance, size_bytes, PART) : PART;
@@ -270,7 +271,7 @@ static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
         if (part < PART)
                 log_line(
                         LOG_NOTICE,
-                        "%s was found to take %s for each 100 pages of the rule, which is allowed for",
+                        "%s was measured to take %s for each 100 pages of the rule, which is taken into account",
                         instance->name,
                         format_count(arena, div_round_up((uint64_t) PART * 100, part)));
         return EXIT_DONE;
@@ -361,12 +362,13 @@ static int size_of_engine(Command *command, const Engine *engine) {
         if (command->from && engine->reserves && read_from(command, engine, &goal.settings) < 0)
                 return EXIT_FAILED;
         if (!command->page_size && goal.page_size_bytes == 0) {
-                log_line(LOG_ERR, "this host does not tell a page size; name one with --page-size");
+                log_line(LOG_ERR,
+                         "the page size of this host is not known; name one with --page-size");
                 return EXIT_USAGE;
         }
         if (command->page_size && page_size_parse(command->page_size, &goal.page_size_bytes) < 0) {
                 log_line(LOG_ERR,
-                         "--page-size: '%s' is no page size; write a size such as 2M or 1G",
+                         "--page-size: '%s' is not a page size; write a size such as 2M or 1G",
                          command->page_size);
                 return EXIT_USAGE;
         }
@@ -374,7 +376,7 @@ static int size_of_engine(Command *command, const Engine *engine) {
                 const char *equals = strchr(*item, '=');
 
                 if (!equals || equals == *item) {
-                        log_line(LOG_ERR, "-c: '%s' is no setting; write -c NAME=VALUE", *item);
+                        log_line(LOG_ERR, "-c: '%s' is not a setting; write -c NAME=VALUE", *item);
                         return EXIT_USAGE;
                 }
                 settings_add(arena, &goal.settings, arena_strdup_to(arena, *item, equals),

@@ -176,7 +176,7 @@ int verb_status(Command *command) {
                 why = arena_printf(command->arena, "%s cannot be read: %s", fault.path,
                                    strerror(-fault.error));
         else if (name && !instance)
-                why = arena_printf(command->arena, "no instance is called '%s'", name);
+                why = arena_printf(command->arena, "no instance is named '%s'", name);
         int state = (int) render_nagios(command->arena, status, instance, why, &line);
 
         fputs(line, stdout);

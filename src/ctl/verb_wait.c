@@ -77,11 +77,10 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
         /* The mapped pages may be fewer than the database takes now, so the warning does not recommend that figure. */
         log_line(
                 LOG_WARNING,
-                "%s: too little: %s %s pages of %s, and its size as given makes %s; it does not start with them, or does without any; write Memory=auto%s",
+                "%s: too small: %s %s pages of %s, and its configured size is %s pages; it does not start, or starts without huge pages; write Memory=auto%s",
                 instance->name,
-                asked > 0
-                        ? arena_printf(arena, "%s itself says that it takes", config->engine->title)
-                        : "it was seen to have mapped",
+                asked > 0 ? arena_printf(arena, "%s itself requires", config->engine->title)
+                          : "it had mapped",
                 format_count(arena, pages), page_size, format_count(arena, instance->pages_wanted),
                 asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
@@ -127,7 +126,7 @@ static int print_with_page_users(Command *command, const Status *status,
                            page_user_kept_pages(user) <= of->pages_granted))
                         continue;
                 if (is_of_size && n++ < n_named_max)
-                        log_line(LOG_NOTICE, "%s: held by %s", instance->name,
+                        log_line(LOG_NOTICE, "%s: used by %s", instance->name,
                                  page_user_format(command->arena, user));
         }
         return code;
@@ -210,8 +209,8 @@ static Reason judge_right(Command *command, const StatusInstance *instance) {
                 return (Reason){};
         return reason_make(arena, REASON_SHM_GROUP_MISSING, SHM_GROUP_REMEDY,
                            "there is no group '" NAME_HUGETLB_GROUP
-                           "', and without it the kernel refuses the System V segments "
-                           "of huge pages that %s describes",
+                           "', without which the kernel refuses the System V segments of huge "
+                           "pages that %s describes",
                            config->file);
 }
 
@@ -282,7 +281,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
                          strerror(-fault.error));
                 return EXIT_FAILED;
         }
-        log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
+        log_line(LOG_WARNING, "hugepland cannot be reached (%s); using the kernel's files instead",
                  why);
         return print_with_page_users(command, status, &instance);
 }
@@ -323,7 +322,7 @@ static int print_refused(Command *command, const char *name, const json_t *reply
 static int print_late(const char *name, const char *reason, const char *remedy) {
         log_line(
                 LOG_ERR,
-                "%s: not decided before its time to wait was over%s%s%s%s; see hugeplanctl status %s",
+                "%s: not decided before its time to wait had passed%s%s%s%s; see hugeplanctl status %s",
                 name, reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
                 remedy ? remedy : "", name);
         return EXIT_TIMED_OUT;
@@ -372,15 +371,16 @@ static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
         now.arena = arena;
         if (judge_alone(&now, gate->name, &status, &instance, &fault) && fault.error == 0 &&
             instance.verdict == VERDICT_READY) {
-                log_line(LOG_WARNING,
-                         "hugepland does not answer; by the kernel's files the pages stand");
+                log_line(
+                        LOG_WARNING,
+                        "hugepland does not answer; by the kernel's files the pages are available");
                 *ret_code = tell(&now, &instance);
                 return true;
         }
         if (!gate->was_silent)
                 log_line(LOG_WARNING,
-                         "hugepland does not answer, and by the kernel's files the pages of %s do "
-                         "not stand yet: waiting for it; " DAEMON_REMEDY,
+                         "hugepland does not answer, and by the kernel's files the pages of "
+                         "%s are not available yet: waiting for hugepland; " DAEMON_REMEDY,
                          gate->name);
         gate->was_silent = true;
         return false;
@@ -394,7 +394,7 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
         if (text_equals(error, MANAGER_ERROR_REFUSED))
                 return print_refused(command, name, reply);
         if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
-                log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
+                log_line(LOG_ERR, "no instance is named '%s'; see hugeplanctl status", name);
                 return EXIT_NO_INSTANCE;
         }
         if (text_equals(error, MANAGER_ERROR_TIMED_OUT))
@@ -402,7 +402,7 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
                                   text_from_json(command->arena, reply, "remedy"));
         if (error || status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                                &instance) < 0)
-                return decide_alone(command, name, error ? error : "its answer makes no sense");
+                return decide_alone(command, name, error ? error : "its answer is not valid");
         judge_inside(command, NULL, &instance);
         return tell(command, &instance);
 }
@@ -513,8 +513,7 @@ int verb_wait(Command *command) {
                 return EXIT_USAGE;
         }
         if (command->is_all && command->is_restart) {
-                log_line(LOG_ERR,
-                         "wait --restart takes the name of the instance that starts again");
+                log_line(LOG_ERR, "wait --restart takes the name of the instance that restarts");
                 return EXIT_USAGE;
         }
         if (says_aside(command, LOG_NOTICE))

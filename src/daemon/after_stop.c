@@ -27,7 +27,7 @@ int after_stop(const Root *root, const char *unit, const char *result) {
         if (r < 0) {
                 log_line(LOG_WARNING,
                          PATH_SYSCTL_GUARD
-                         " stays, for systemd does not say whether %s starts again: %s",
+                         " stays, because systemd does not say whether %s starts again: %s",
                          unit, strerror(-r));
                 return EXIT_DONE;
         }
@@ -40,8 +40,8 @@ int after_stop(const Root *root, const char *unit, const char *result) {
                 log_line(LOG_ERR, "cannot remove " PATH_SYSCTL_GUARD ": %s", strerror(-r));
                 return EXIT_FAILED;
         }
-        log_line(LOG_INFO,
-                 "stopped for good: " PATH_SYSCTL_GUARD " is gone, so vm.nr_hugepages= of sysctl.d "
-                 "counts again; the pools stay as they are");
+        log_line(LOG_INFO, "stopped for good: " PATH_SYSCTL_GUARD
+                           " is removed, so vm.nr_hugepages= of sysctl.d applies again; the "
+                           "pools stay as they are");
         return EXIT_DONE;
 }

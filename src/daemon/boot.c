@@ -64,16 +64,15 @@ static void on_good_stored(void *userdata UNUSED, int error, const void *argumen
         if (task->proven_error < 0)
                 log_line(LOG_ERR,
                          "cannot write " PATH_BOOT_PROVEN
-                         ": %s; what an earlier boot had is still what is proven",
+                         ": %s; the boot guard continues to use the pages of an earlier boot",
                          strerror(-task->proven_error));
         if (error < 0)
                 log_line(LOG_ERR, "cannot write " PATH_BOOT_COUNT ": %s; the boot counts as failed",
                          strerror(-error));
         else if (!task->is_proof)
-                log_line(
-                        LOG_INFO,
-                        "the boot was over before anything was planned: it counts for none, and proves "
-                        "nothing yet");
+                log_line(LOG_INFO,
+                         "the boot was complete before the first plan: it does not count as "
+                         "failed, and its pages are not known yet");
 }
 
 static void end_query(Boot *boot) {
@@ -144,12 +143,12 @@ static int store_count(const Root *root, Arena *arena, BootGuard *guard, BootTas
 static void note_uncounted(const Boot *boot, const char *why) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        log_line(
-                LOG_ERR,
-                "cannot write " PATH_BOOT_COUNT
-                ": %s; this boot is not counted, and if it fails for what hugeplan reserves, the next "
-                "will do the same: make room on that disk, or make it writable",
-                why);
+        log_line(LOG_ERR,
+                 "cannot write " PATH_BOOT_COUNT
+                 ": %s; this boot is not counted: if it fails because of the "
+                 "reservation, so will the next boot. Make room on that disk, or "
+                 "make it writable",
+                 why);
         root_write_file(boot->root, PATH_BOOT_UNCOUNTED, arena_printf(arena, "%s\n", why), 0644);
 }
 
@@ -207,12 +206,14 @@ static void on_open_stored(void *userdata UNUSED, int error, const void *argumen
         const BootTask *task = argument;
 
         if (error < 0)
-                log_line(LOG_WARNING,
-                         "cannot write " PATH_BOOT_COUNT
-                         ": %s; if the boot guard was closed, it is so again at the next boot",
-                         strerror(-error));
+                log_line(
+                        LOG_WARNING,
+                        "cannot write " PATH_BOOT_COUNT
+                        ": %s; if the boot guard held instances back, it does so again at the next boot",
+                        strerror(-error));
         else if (task->is_proof)
-                log_line(LOG_NOTICE, "the boot guard is open: the next boot plans everything, too");
+                log_line(LOG_NOTICE,
+                         "the boot guard is reset: the next boot plans everything, too");
 }
 
 void boot_open_guard(Boot *boot) {

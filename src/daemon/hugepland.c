@@ -197,12 +197,12 @@ int main(int argc, char **argv) {
         if (root_is_host(root) && geteuid() != 0) {
                 log_line(
                         LOG_ERR,
-                        "hugepland must run as root, for it writes to /sys; use --root=DIR to try it elsewhere");
+                        "hugepland must run as root, because it writes to /sys; use --root=DIR to try it elsewhere");
                 return EXIT_FAILED;
         }
         if (text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF)) {
                 log_line(LOG_NOTICE,
-                         KERNEL_SWITCH_OFF " is on the kernel command line: nothing is touched");
+                         KERNEL_SWITCH_OFF " is on the kernel command line: nothing is changed");
                 service_notify("READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);
                 return EXIT_DONE;
         }

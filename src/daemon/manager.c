@@ -275,7 +275,7 @@ static void on_boot_timeout(void *userdata) {
         Manager *manager = userdata;
 
         log_line(LOG_NOTICE,
-                 "BootTimeout= is used up; the rest is reserved while the boot goes on");
+                 "BootTimeout= has passed; the remaining pages are reserved while boot continues");
         notify_ready(manager, manager_judge(manager, arena));
 }
 

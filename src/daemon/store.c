@@ -30,11 +30,12 @@ static void on_stored(void *userdata, int error, const void *argument) {
         const Job *job = argument;
 
         if (error < 0 && !store->is_failure_logged)
-                log_line(LOG_WARNING,
-                         "%s: %s; what is learned counts, and the next boot will not know it",
-                         job->file.path, strerror(-error));
+                log_line(
+                        LOG_WARNING,
+                        "%s: %s; the learned size is in effect, but the next boot will not know it",
+                        job->file.path, strerror(-error));
         store->is_failure_logged = store->is_failure_logged || error < 0;
-        log_line(LOG_NOTICE, "%s (%s)", job->what, error < 0 ? "not kept" : job->file.path);
+        log_line(LOG_NOTICE, "%s (%s)", job->what, error < 0 ? "not stored" : job->file.path);
         if (error == 0 && job->is_preference)
                 store->on_preference(store->userdata);
         if (job->handler)

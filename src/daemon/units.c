@@ -140,11 +140,11 @@ static void on_reread(void *userdata, int error, const LoadedUnits *none UNUSED)
         units->reread = unit_query_free(units->reread);
         units->answer.is_expired = true;
         if (error < 0)
-                log_line(
-                        LOG_WARNING,
-                        "systemd has not read its units anew (%s): units start without the memory policy or "
-                        "the group of their instances, or not at all; run 'systemctl daemon-reload'",
-                        strerror(-error));
+                log_line(LOG_WARNING,
+                         "systemd has not read its units again (%s): units start without "
+                         "the memory policy or the group of their instances, or not at all; "
+                         "run 'systemctl daemon-reload'",
+                         strerror(-error));
         units->on_reread(units->userdata);
 }
 
@@ -171,15 +171,14 @@ void units_follow_host(Units *units) {
         if (!unit_manager_exists(units->root) ||
             !VEC_ANY(unit, &names, is_outdated(units, arena, &now, *unit)))
                 return;
-        log_line(
-                LOG_NOTICE,
-                "memory is on node %s now%s: systemd reads its units anew (daemon-reload), for the memory policy of "
-                "units that are bound to nodes%s",
-                id_set_format(arena, &nodes),
-                !config_needs_group(config) ? ""
-                : now.has_group             ? ", and there is the group '" NAME_HUGETLB_GROUP "'"
-                                            : ", and there is no group '" NAME_HUGETLB_GROUP "'",
-                config_needs_group(config) ? ", and their groups" : "");
+        log_line(LOG_NOTICE,
+                 "the nodes with memory are now %s%s: requesting a daemon-reload, "
+                 "for the memory policy of units that are bound to nodes%s",
+                 id_set_format(arena, &nodes),
+                 !config_needs_group(config) ? ""
+                 : now.has_group             ? ", and there is now a group '" NAME_HUGETLB_GROUP "'"
+                                 : ", and there is no longer a group '" NAME_HUGETLB_GROUP "'",
+                 config_needs_group(config) ? ", and their groups" : "");
         int r = unit_query_reload(units->root, &units->reread);
 
         if (r >= 0)

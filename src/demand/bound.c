@@ -9,7 +9,7 @@ uint64_t bound_node_bytes(const HostConfig *host, const Node *node) {
 }
 
 static Reason refuse(Arena *arena, const PageCount *count, const char *bound, const char *remedy) {
-        return reason_make(arena, REASON_BEYOND_BOUND, remedy, "it comes to %s, and %s",
+        return reason_make(arena, REASON_BEYOND_BOUND, remedy, "it is %s, and %s",
                            format_page_count_and_size(arena, count->pages, count->page_size_bytes),
                            bound);
 }
@@ -32,7 +32,7 @@ Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *ins
                 return refuse(arena, count,
                               arena_printf(arena, "this host has %s of memory",
                                            format_size(arena, memory_bytes)),
-                              "lower what its settings ask for, or add memory");
+                              "lower its settings, or add memory");
         if (instance->memory_kind != MEMORY_AUTO)
                 return (Reason){};
         if (instance->memory_bytes > 0 && bytes > instance->memory_bytes)
@@ -41,7 +41,7 @@ Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *ins
                                            format_size(arena, instance->memory_bytes),
                                            origin ? origin->file : instance->file,
                                            origin ? origin->line : 0),
-                              "lower what its settings ask for, or raise that bound");
+                              "lower its settings, or raise that bound");
         if (bytes <= share_bytes)
                 return (Reason){};
         return refuse(
@@ -49,5 +49,5 @@ Reason bound_check(Arena *arena, const Config *config, const InstanceConfig *ins
                 arena_printf(arena, "learned sizes may have %s of %s (AutoMemory=%s of each node)",
                              format_size(arena, share_bytes), topology_format_nodes(arena, &nodes),
                              amount_format(arena, &host->auto_memory)),
-                "lower what its settings ask for, raise AutoMemory= in [Host], or give its size by Memory=");
+                "lower its settings, raise AutoMemory= in [Host], or set its size by Memory=");
 }

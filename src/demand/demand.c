@@ -50,9 +50,9 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const Instance
                                 REASON_OUTSIDE_CPUSET,
                                 arena_printf(
                                         arena,
-                                        "hugeplan's own cpuset does not contain node %u, so the kernel would give no pages there",
+                                        "hugeplan's own cpuset does not contain node %u, so the kernel would reserve no pages there",
                                         id),
-                                "take AllowedMemoryNodes= off hugeplan.service and the slices above it");
+                                "remove AllowedMemoryNodes= from hugeplan.service and the slices above it");
         }
         return (Reason){};
 }
@@ -80,11 +80,11 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
         if (config->engine->has_auto_by_looking)
                 return refuse(
                         REASON_SIZE_UNKNOWN,
-                        "its size is not known before it has run once: nothing is reserved for this "
-                        "start, and nothing waits",
+                        "its size is not known before it has run once: nothing is reserved "
+                        "for this start, and it does not wait",
                         arena_printf(
                                 arena,
-                                "start %s, and run 'hugeplanctl learn %s' while it runs, which looks at what it has mapped, of small pages too where these are shared memory; a program that does not start without its huge pages wants Memory= or Pages= the first time",
+                                "start %s, and run 'hugeplanctl learn %s' while it runs, which measures what it has mapped, including shared memory in small pages; if the program does not start without huge pages, set Memory= or Pages= for the first start",
                                 config->unit ? config->unit : "it by a unit, named in Unit=",
                                 config->name));
         return refuse(
@@ -95,7 +95,7 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                         ? figure->remedy
                         : arena_printf(
                                   arena,
-                                  "%sstart %s, before which %s is asked (the unit's log tells what came of it); or give Memory= or Pages=",
+                                  "%sstart %s, before which %s is asked (see the unit's log for the result); or set Memory= or Pages=",
                                   figure ? "correct that, and run hugeplanctl reload or " : "",
                                   config->unit ? config->unit : "the database",
                                   config->engine->title));
@@ -126,7 +126,7 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                 option->sizing.is_exact = learned->is_exact;
                 option->sizing.source = SIZING_LEARNED;
                 option->sizing.caveat =
-                        "Learned at the last start; determined anew before each start.";
+                        "Learned at the last start; determined again before each start.";
         }
         /* A gate's figure (SIZING_LEARNED) includes what was seen already. */
         if (!(is_found && figure->sizing.source == SIZING_LEARNED))
@@ -171,9 +171,10 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
                                         &option->sizing);
 
         if (wrong)
-                return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
+                return refuse(REASON_ENGINE_SIZE, wrong, "correct it, or set the number by Pages=");
         if (version)
-                option->sizing.caveat = arena_printf(arena, "for version %s, by the name of %s: %s",
+                option->sizing.caveat = arena_printf(arena,
+                                                     "for version %s, as in the name of %s: %s",
                                                      version, config->unit, option->sizing.caveat);
         option->pages = option->sizing.pages;
         /* NodeMemory= gives the proportions; what the engine adds is split the same way. Parts are rounded so that they
@@ -221,7 +222,7 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                 reason = refuse(REASON_CONFIG,
                                 arena_printf(arena, "Pages= has no number for pages of %s",
                                              format_page_size(arena, page_size_bytes)),
-                                "add it to Pages=, or take that size out of PageSize=");
+                                "add it to Pages=, or remove that size from PageSize=");
         if (reason.kind != REASON_NONE)
                 return reason;
         /* If more than is reserved were earmarked, pages reserved for others would be. */
@@ -275,7 +276,7 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
                 REASON_NO_PAGE_SIZE,
                 arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
                              text_string(&missing), topology_page_size_names(arena, topology)),
-                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
+                "write an existing size in PageSize=, or boot with hugepagesz= if the CPU has the size");
 }
 
 static Reason compute_instance(const Context *context, const InstanceConfig *config,

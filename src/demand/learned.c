@@ -36,8 +36,7 @@ Figure learned_figure(const char *instance, const PageCount *count) {
                                 .pages = count->pages,
                                 .bytes = mul_saturated(count->pages, count->page_size_bytes),
                                 .source = SIZING_LEARNED,
-                                .caveat =
-                                        "As it was found out before its last start, or counted since.",
+                                .caveat = "As determined before its last start, or counted since.",
                         },
         };
 }
@@ -122,8 +121,8 @@ char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned
                 &text,
                 "#\n"
                 "# Written by hugeplan " HUGEPLAN_VERSION
-                " on %s, and anew when it has changed. Early boot reserves what\n"
-                "# stands here; see LEARNED SIZES in hugeplan.d(5). To forget it, remove this file; to give a\n"
+                " on %s, and again when it has changed. Early boot reserves\n"
+                "# this size; see LEARNED SIZES in hugeplan.d(5). To forget it, remove this file; to set a\n"
                 "# size of your own, write Memory= or Pages= in %s.\n"
                 "\n"
                 "[Instance]\n",
@@ -168,12 +167,12 @@ char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learn
         const PageCounts *before = &instance->learned.pages;
 
         if (!seen_is_same(&learned->seen, &instance->learned.seen))
-                return arena_printf(arena, "%s: seen: %s", instance->name,
+                return arena_printf(arena, "%s: measured: %s", instance->name,
                                     seen_describe(arena, &learned->seen));
         if (pages.n == 0)
-                return arena_printf(arena, "%s: learned that it is %s %s", instance->name,
+                return arena_printf(arena, "%s: learned its version: %s %s", instance->name,
                                     instance->engine->title, learned->version);
-        return arena_printf(arena, "%s: learned that it takes %s%s%s%s", instance->name,
+        return arena_printf(arena, "%s: learned its size: %s%s%s%s", instance->name,
                             page_counts_format(arena, &pages),
                             learned->is_exact ? "" : ", an estimate",
                             before->n > 0 ? "; before it was " : "",

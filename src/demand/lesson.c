@@ -49,8 +49,9 @@ void lesson_take_larger(Arena *arena, Lesson *lesson) {
                         continue;
                 sizing->caveat = arena_printf(
                         arena,
-                        "Its settings are no longer those of its last figure, and the server has not said what it "
-                        "takes with them: that figure is larger than the %s pages that the rule makes of them.",
+                        "Its settings have changed since its last size was learned, and "
+                        "the server has not given its size with them: the last size is "
+                        "larger than the %s pages of the rule.",
                         format_count(arena, sizing->pages));
                 sizing->pages = last;
                 sizing->bytes = mul_saturated(last, sizing->page_size_bytes);

@@ -35,11 +35,11 @@ bool page_counts_equal(const PageCounts *a, const PageCounts *b) {
 
 const char *page_count_check(const PageCount *count, const Topology *topology) {
         if (topology_page_size_index(topology, count->page_size_bytes) < 0)
-                return "it is of pages that this host does not have";
+                return "it is of a page size that this host does not have";
         if (count->pages == 0)
-                return "it comes to no pages at all";
+                return "it is 0 pages";
         if (mul_saturated(count->pages, count->page_size_bytes) > INT64_MAX)
-                return "it is more than can be counted";
+                return "it is too large";
         return NULL;
 }
 

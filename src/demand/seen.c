@@ -40,7 +40,7 @@ static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, co
         };
         sizing->steps = (typeof(sizing->steps)){};
         *vec_push(arena, &sizing->steps) =
-                (SizingStep){"mapped while it ran", "seen", sizing->bytes};
+                (SizingStep){"mapped while it ran", "measured", sizing->bytes};
 }
 
 /* Returns whether what was seen is all that INSTANCE takes, whose rule says BASE pages (0: it has none). Without a rule
@@ -79,11 +79,11 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
                 const char *caveat =
                         is_exact ? NULL
                         : !seen->is_exact
-                                ? "some of it was of small pages when it was seen, or could not be "
-                                  "looked into"
+                                ? "a part of it was in small pages when it was measured, or could "
+                                  "not be read"
                         : has_base
-                                ? "more than the rule says; it may map yet more as it runs"
-                                : "there is no rule to hold it against; it may map more as it runs";
+                                ? "more than the rule gives; it may map even more as it runs"
+                                : "there is no rule to compare it with; it may map more as it runs";
 
                 if (has_base && (!is_exact || sizing->is_exact) && pages <= base)
                         return false;
@@ -95,7 +95,7 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
         if (scaled <= sizing->pages)
                 return false;
         take(arena, sizing, scaled, false,
-             "scaled from what was seen with other settings, or of another version");
+             "scaled from a measurement with other settings, or of another version");
         return true;
 }
 

@@ -146,8 +146,8 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
         if (!service && !finder->is_elsewhere)
                 candidate.note = arena_printf(
                         finder->arena,
-                        "It runs in no service of the host's%s%s%s, so that nothing has it wait for its "
-                        "pages: have one start it, and write that into Unit=",
+                        "It runs in no service of the host%s%s%s, so it does not wait for "
+                        "its pages: start it by a service, and name that in Unit=",
                         process->unit ? " (" : "", process->unit ? process->unit : "",
                         process->unit ? ")" : "");
         if (engine_finder(engine)->describe)

@@ -147,10 +147,10 @@ static const struct {
         {"sapstartsrv sapinit",
          "SAP HANA takes transparent huge pages only; describe it with Engine=hana, which states its preference"},
         {"db2start db2fmcd db2gcf",
-         "Db2's files are not read; describe the unit that starts it with Engine=db2 and Memory=auto: what it maps is seen"},
-        {"mysqld_multi",
-         "starts several servers; have a unit of its own start each, or describe this one with Engine=generic and "
-         "Memory=auto: what they map is seen"},
+         "Db2's files are not read; describe the unit that starts it with Engine=db2 and Memory=auto: what it maps is measured"},
+        {"mysqld_multi", "starts several servers; start each by a unit of its own, or "
+                         "describe this unit with Engine=generic and Memory=auto: what they "
+                         "map is measured"},
         {"docker-compose podman-compose", of_compose},
         {"lxc-start",
          "starts a container, whose files are not this host's and are not read; " PAGES_OF_ALL},
@@ -168,7 +168,7 @@ static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *
                         finder, unit->name,
                         program ? arena_printf(
                                           finder->arena,
-                                          "starts %s, which is no known database server; if it starts one: Unit= and Memory=auto",
+                                          "starts %s, which is not a known database server; if it starts one, set Unit= and Memory=auto",
                                           text_excerpt(finder->arena, program, 80))
                                 : "starts nothing itself");
 }
@@ -383,8 +383,8 @@ static void find_in_quadlets(Finder *finder) {
 /* Looks at names only: root opens no file in a home directory. */
 static void pass_user_units(Finder *finder) {
         static const char why[] =
-                "a unit of users' own managers, which no gate is put into; have a unit of the "
-                "system's with User= start the server";
+                "a unit of user managers, which get no gate; start the server by a "
+                "system unit with User=";
         Arena *arena = finder->arena;
         SourceNames directories = {};
         const SourceNames homes = source_list(finder->sources, arena, "/home");

@@ -49,8 +49,8 @@ const char *formula_size(const EngineFormula *formula, const Engine *engine, Are
         Sizing sizing = {.page_size_bytes = page_size_bytes};
 
         if (!formula->add)
-                return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
-                       "leave out Memory= and Pages=";
+                return "this engine takes no reserved huge pages, and only has a "
+                       "preference for transparent huge pages; remove Memory= and Pages=";
         ParameterValue *values = ARENA_ARRAY(arena, ParameterValue, formula->parameters->n);
         const char *wrong = parameters_read(arena, engine, formula->parameters, settings, values);
 
@@ -201,12 +201,14 @@ static const char *refuse_unknown(Arena *arena, const Engine *engine, const Para
                 if (!row->takes_nothing)
                         text_add_item(&names, row->name);
         }
-        return miss.name ? setting_refuse(arena, setting,
-                                          "not a setting that %s is sized by; did you mean %s?",
-                                          engine->title, miss.name)
-                         : setting_refuse(arena, setting,
-                                          "not a setting that %s is sized by; write one of %s",
-                                          engine->title, names.string);
+        return miss.name ? setting_refuse(
+                                   arena, setting,
+                                   "not a setting that the size of %s depends on; did you mean %s?",
+                                   engine->title, miss.name)
+                         : setting_refuse(
+                                   arena, setting,
+                                   "not a setting that the size of %s depends on; write one of %s",
+                                   engine->title, names.string);
 }
 
 /* ---- parameters ---- */
@@ -284,7 +286,7 @@ const char *parameters_read(Arena *arena, const Engine *engine, const ParameterT
                 if (major_version > 0 && major_version < row->since)
                         return setting_refuse(arena, setting,
                                               "this setting is new in %s %" PRIu64
-                                              "; leave it out or correct server_version",
+                                              "; remove it or correct server_version",
                                               engine->title, row->since);
                 int r = parameter_parse(row, setting->value, number);
 

@@ -88,7 +88,7 @@ const char *reader_fault(Arena *arena, int error) {
         if (error == -E2BIG)
                 text = "all files together are larger than 16M, which no configuration is";
         if (error == -EINVAL)
-                text = "it is no regular file";
+                text = "it is not a regular file";
         return arena_printf(arena, "cannot be read: %s", text);
 }
 
@@ -143,7 +143,7 @@ const char *version_answer(Arena *arena, const char *output, const char *mark,
         Version parsed;
 
         if (length >= VERSION_LENGTH_MAX || length < n + 2 || parse_version(found, &parsed) < 0)
-                return arena_printf(arena, "its answer holds no version ('%sX.Y' is expected)",
+                return arena_printf(arena, "its answer contains no version ('%sX.Y' is expected)",
                                     mark);
         *ret_version = found;
         return NULL;

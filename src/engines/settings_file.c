@@ -80,7 +80,7 @@ static const char *take_pair(Scan *scan, bool is_flow, const char **ret_key,
         *ret_key = take_word(scan, ":,{}[]\n");
         skip(scan, is_flow);
         if (!*ret_key || *scan->at != ':')
-                return refuse(scan, NULL, "this is no setting; write NAME: VALUE");
+                return refuse(scan, NULL, "this is not a setting; write NAME: VALUE");
         scan->at++;
         skip(scan, is_flow);
         Scan next = *scan;
@@ -90,8 +90,8 @@ static const char *take_pair(Scan *scan, bool is_flow, const char **ret_key,
         if (*ret_value || (!is_flow && next.line > scan->line && *next.at == '-'))
                 return NULL;
         return refuse(scan, *ret_key,
-                      "its value is no single word or text in quotes; write NAME: VALUE, without "
-                      "lists, mappings and templates");
+                      "its value is not a single word or text in quotes; write NAME: "
+                      "VALUE, without lists, mappings and templates");
 }
 
 static const char *add(Scan *scan, const char *key, const char *value) {
@@ -121,7 +121,7 @@ static const char *take_mapping(Scan *scan, bool is_option) {
                 if (!wrong && *scan->at == ',')
                         scan->at++;
                 else if (!wrong && *scan->at != '}')
-                        wrong = refuse(scan, key, "behind this a ',' or a '}' is missing");
+                        wrong = refuse(scan, key, "a ',' or a '}' is missing after this");
         }
         scan->at += !wrong;
         if (wrong || !is_option)
@@ -141,9 +141,10 @@ static const char *take_lines(Scan *scan) {
                         wrong = *scan->at == '{' ? take_mapping(scan, true)
                                                  : refuse(scan, NULL, write_option);
                 } else if (scan->at > scan->start && scan->at[-1] != '\n') {
-                        wrong = refuse(scan, NULL,
-                                       "this is indented, and so part of something "
-                                       "larger; write NAME: VALUE lines alone");
+                        wrong = refuse(
+                                scan, NULL,
+                                "this line is indented, and so part of another value; write NAME: "
+                                "VALUE lines only");
                 } else {
                         wrong = take_pair(scan, false, &key, &value);
                         if (!wrong && value)
@@ -151,7 +152,8 @@ static const char *take_lines(Scan *scan) {
                 }
                 skip(scan, false);
                 if (!wrong && *scan->at && *scan->at != '\n')
-                        wrong = refuse(scan, NULL, "more than a setting in a line; break the line");
+                        wrong = refuse(scan, NULL,
+                                       "more than one setting in a line; break the line");
         }
         return wrong;
 }
@@ -180,13 +182,13 @@ const char *settings_file_gather(Arena *arena, const Engine *engine, const Engin
         unsigned odd_line = reader_binary_line(text.text, text.size);
 
         if (odd_line > 0 || !text_is_utf8(text.text, text.size))
-                return arena_printf(arena, "%s:%u: this is no text in UTF-8", scan.path,
+                return arena_printf(arena, "%s:%u: this is not text in UTF-8", scan.path,
                                     MAX(odd_line, 1U));
         const char *wrong = *scan.at == '{' ? take_mapping(&scan, false) : take_lines(&scan);
 
         skip(&scan, true);
         if (!wrong && *scan.at)
-                wrong = refuse(&scan, NULL, "there is more behind the mapping; remove it");
+                wrong = refuse(&scan, NULL, "text follows the mapping; remove it");
         VEC_FOREACH(setting, &scan.settings)
                 if (parameters_have(engine_formula(engine)->parameters, setting->name))
                         *vec_push(arena, &ret->settings) = *setting;

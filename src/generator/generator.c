@@ -56,9 +56,8 @@ static void say(const Root *root, int level, const char *format, ...) {
 
 /* Called when memory is exhausted. */
 static void say_last(void) {
-        static const char line[] =
-                "<27>hugeplan-generator: out of memory, units may lack their gates; "
-                "later: systemctl daemon-reload\n";
+        static const char line[] = "<27>hugeplan-generator: out of memory, units may lack their "
+                                   "gates; later, run: systemctl daemon-reload\n";
         int fd = open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
         if (fd >= 0)
@@ -88,7 +87,7 @@ static int add_want(Arena *arena, const Root *root, const Root *output, const ch
         if (r == 0)
                 r = root_symlink(output, path, arena_printf(arena, "%s/%s", wants, unit));
         if (r < 0)
-                say(root, LOG_ERR, "cannot have %s started at boot: %s", unit, strerror(-r));
+                say(root, LOG_ERR, "cannot enable %s at boot: %s", unit, strerror(-r));
         return r;
 }
 
@@ -155,8 +154,8 @@ static int generate(const Root *root, const Root *output) {
                     strerror(-wanted.fault.error));
         if (!is_done)
                 say(root, LOG_ERR,
-                    "not all units that should wait for their huge pages are known; once that can be "
-                    "read: systemctl daemon-reload");
+                    "some units may not wait for their huge pages; when this can be "
+                    "read, run: systemctl daemon-reload");
 
         /* Mistakes are also logged here, because the daemon may not start. */
         VEC_FOREACH(problem, &wanted.config->problems.list)

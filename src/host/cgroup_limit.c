@@ -30,12 +30,12 @@ Reason cgroup_limit_judge(const Root *root) {
                 return (Reason){
                         REASON_NO_HUGETLB_LIMIT,
                         "the hugetlb controller is in the legacy hierarchy (cgroup v1), where units have no groups",
-                        "boot with systemd.unified_cgroup_hierarchy=1, or take Isolate=yes off"};
+                        "boot with systemd.unified_cgroup_hierarchy=1, or remove Isolate=yes"};
         if (hierarchy)
                 return (Reason){
                         REASON_NO_HUGETLB_LIMIT,
-                        "the kernel offers no hugetlb controller for control groups",
-                        "boot one with CONFIG_CGROUP_HUGETLB and without cgroup_disable=hugetlb, or take Isolate=yes off"};
+                        "the kernel has no hugetlb controller for control groups",
+                        "boot one with CONFIG_CGROUP_HUGETLB and without cgroup_disable=hugetlb, or remove Isolate=yes"};
         return (Reason){};
 }
 
@@ -73,7 +73,7 @@ Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
                 /* A group with processes of its own cannot enable controllers for the groups below. */
                 if (r < 0)
                         return failed(arena, path, r,
-                                      "look for processes in that very group (systemd-cgls)");
+                                      "look for processes in exactly that group (systemd-cgls)");
         }
         return (Reason){};
 }
@@ -86,7 +86,7 @@ static Reason limit(const Root *root, Arena *arena, const char *group, const Pag
         if (r == -ENOENT)
                 return failed(arena, path, r, "kernels have it from 5.7 on");
         if (r == -EBUSY)
-                return failed(arena, path, r, "the unit's processes hold more already; stop them");
+                return failed(arena, path, r, "the unit's processes already use more; stop them");
         if (r == 0)
                 r = root_read_u64(root, path, &now);
         if (r < 0)

@@ -60,7 +60,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
                         &config->problems,
                         problem_of(
                                 PROBLEM_CONFIG_UNREADABLE, config->fault.path,
-                                "find out what is wrong with the file or the host; it is tried again"),
+                                "find out what is wrong with the file or the host; hugeplan tries again"),
                         "cannot be read: %s", strerror(-config->fault.error));
         return config;
 }

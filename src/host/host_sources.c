@@ -55,7 +55,7 @@ static int judge(void *userdata, const struct stat *st) {
                         host->arena, "%s %s", text_excerpt(host->arena, path, 200),
                         open_to == OPEN_TO_OWNER
                                 ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
-                                : "can be written by others than its owner");
+                                : "can be written by users other than its owner");
         return 0;
 }
 

@@ -50,12 +50,12 @@ static const char *pin_closed(Arena *arena, const char *path, const Person *pers
 
                 slash[slash == part] = '\0'; /* the root directory is the last */
                 why = lstat(part, &st) < 0   ? strerror(errno)
-                      : !S_ISDIR(st.st_mode) ? "is no directory"
+                      : !S_ISDIR(st.st_mode) ? "is not a directory"
                                              : owner_why_open(arena, &st, person);
         }
         if (!why)
                 return NULL;
-        return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
+        return arena_printf(arena, "%s is not run as %s, because %s %s",
                             text_excerpt(arena, path, QUOTE_BYTES_MAX), person->name,
                             text_excerpt(arena, part, QUOTE_BYTES_MAX), why);
 }
@@ -72,7 +72,7 @@ static const char *find_program(Arena *arena, const Question *question, const ch
                 }
                 text_add_item(&names, *name);
         }
-        return arena_printf(arena, "its program is not there: %s",
+        return arena_printf(arena, "its program does not exist: %s",
                             text_excerpt(arena, text_string(&names), QUOTE_BYTES_MAX));
 }
 
@@ -119,8 +119,8 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
                 wrong = pin_closed(arena, path, errand->person, &pinned);
         if (!wrong && (!S_ISREG(pinned.st.st_mode) || (pinned.st.st_mode & (S_ISUID | S_ISGID))))
                 wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
-                                     S_ISREG(pinned.st.st_mode) ? "runs with the rights of its file"
-                                                                : "is no regular file");
+                                     S_ISREG(pinned.st.st_mode) ? "is set-user-ID or set-group-ID"
+                                                                : "is not a regular file");
         if (wrong)
                 return wrong;
         const SourceNames *arguments = &errand->question->arguments;
@@ -177,9 +177,9 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
         else if (question->data_directory)
                 wrong = owner_of_path(arena, question->data_directory, &person);
         else
-                wrong = "it is not known whose database it is; name the owner in User=";
+                wrong = "the owner of the database is not known; name it in User=";
         if (!wrong && person.uid == 0)
-                wrong = "it belongs to root, and no database is asked with root's rights; name its "
+                wrong = "it belongs to root, and no database is asked as root; name its "
                         "owner in User=";
         if (!wrong && geteuid() != 0 && geteuid() != person.uid)
                 wrong = arena_printf(arena, "only root and %s may ask it", person.name);
@@ -198,7 +198,8 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
 
         wrong = confine(arena, &run, &output, &size);
         if (!wrong && strlen(output) != size)
-                wrong = arena_printf(arena, "%s answers with what is no text", run.title);
+                wrong = arena_printf(arena, "%s answered with something that is not text",
+                                     run.title);
         if (!wrong)
                 *ret_output = output;
         return wrong;

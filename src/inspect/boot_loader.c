@@ -119,7 +119,7 @@ static const char *edit(Arena *arena, const KernelChange *change, const char *pl
                 return arena_printf(arena, "in %s: fix '%s' as described above", place,
                                     change->from);
         if (!change->to)
-                return arena_printf(arena, "in %s: take '%s' out", place, change->from);
+                return arena_printf(arena, "in %s: remove '%s'", place, change->from);
         return arena_printf(arena, "in %s: replace '%s' with '%s'", place, change->from,
                             change->to);
 }

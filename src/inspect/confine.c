@@ -131,11 +131,11 @@ static void become(const Person *person) {
             syscall(SYS_capset, &header, none) < 0)
                 fail("drop capabilities");
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                fail("give up rights");
+                fail("drop privileges");
         errno = EPERM;
         if (is_root && (person->uid == 0 || setresuid((uid_t) -1, 0, (uid_t) -1) == 0 ||
                         setresgid((gid_t) -1, 0, (gid_t) -1) == 0))
-                fail("give up rights for good");
+                fail("drop privileges for good");
 }
 
 static void run_child(const Confinement *how, int output, int complaint, int failure,
@@ -276,8 +276,8 @@ static const char *judge_end(const Run *run, int status) {
         return arena_printf(
                 arena, WIFSIGNALED(status) ? "%s was ended by signal %d%s" : "%s ended with %d%s",
                 run->how->title, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                line ? text_quote(arena, ", and says", text_strip(arena, line))
-                     : ", and says nothing");
+                line ? text_quote(arena, ", and printed", text_strip(arena, line))
+                     : ", and printed nothing");
 }
 
 static const char *finish(Run *run) {

@@ -40,7 +40,7 @@ const char *confine(Arena *arena, const Confinement *confinement, char **ret, si
 
 /* ---- readers, which answer in JSON ---- */
 
-#define READER_NO_ANSWER "the process that reads its files gave no proper answer"
+#define READER_NO_ANSWER "the process that reads its files gave no valid answer"
 
 /* Called in that process. SOURCES read with the rights of PERSON. */
 typedef json_t *(*ReaderMake)(void *userdata, Arena *arena, HostSources *sources);

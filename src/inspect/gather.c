@@ -39,8 +39,10 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
 
                 gathered->untrusted =
                         sources->foreign
-                                ? arena_printf(arena, "it is not asked with settings of others: %s",
-                                               sources->foreign)
+                                ? arena_printf(
+                                          arena,
+                                          "it is not asked, because others can change its settings: %s",
+                                          sources->foreign)
                                 : NULL;
                 figure->gathered = gathered;
         }
@@ -78,7 +80,7 @@ static const char *send_reader(const Root *root, Arena *arena, Errand *errand, F
 
 /* Sets the remedy for unreadable files of FIGURES. PERSON has tried to read them; NULL: this process's user has. */
 static void explain_denied(Arena *arena, const Person *person, Figures *figures) {
-        const char *remedy = "run this as root: the database's files are read as their owner then";
+        const char *remedy = "run this as root, which reads the database's files as their owner";
 
         if (person && geteuid() == 0)
                 remedy = arena_printf(

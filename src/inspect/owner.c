@@ -123,7 +123,7 @@ const char *owner_say_other(Arena *arena, const Person *owner) {
                 arena,
                 "it belongs to %s, and would be asked as %s; name the owner in User=, then "
                 "run 'systemctl daemon-reload'",
-                is_nobody(owner->uid) ? "root, as whom nothing is asked" : owner->name,
+                is_nobody(owner->uid) ? "root, as whom no database is asked" : owner->name,
                 is_nobody(us.uid) ? "no particular user" : us.name);
 }
 

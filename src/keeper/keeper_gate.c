@@ -176,9 +176,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         }
         if (reason.kind == REASON_NONE || preference == TRI_YES)
                 return reason;
-        keeper_report(keeper, LOG_WARNING, NULL,
-                      "%s: %s cannot be kept from the huge pages of others: %s", config->name,
-                      config->unit, reason.text);
+        keeper_report(keeper, LOG_WARNING, NULL, "%s: the hugetlb limit of %s cannot be set: %s",
+                      config->name, config->unit, reason.text);
         return (Reason){};
 }
 
@@ -292,7 +291,7 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
         *ret_reason = reason_make(
                 arena, other->reason.kind,
                 "it starts with its part when that instance has its pages, or when WaitTimeout= has passed",
-                "%s, which is more important, is short of its pages", other->demand->config->name);
+                "%s, which is more important, lacks pages", other->demand->config->name);
         return true;
 }
 

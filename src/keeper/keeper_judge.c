@@ -17,8 +17,8 @@ static void add_remembered(const Keeper *keeper, Status *status) {
                         has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
                         has_mistakes
                                 ? "correct the files and run 'hugeplanctl reload'"
-                                : "change the files and run 'hugeplanctl reload'; with --force it is "
-                                  "done all the same");
+                                : "correct the files and run 'hugeplanctl reload'; --force applies "
+                                  "them anyway");
 
                 diag.severity = SEVERITY_WARNING;
                 diags_report(problems, diag,

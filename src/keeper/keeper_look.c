@@ -38,7 +38,7 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
                 keeper_report(keeper, LOG_NOTICE, NULL, "%s can be read again",
                               keeper->known.fault.path);
         } else {
-                keeper_report(keeper, LOG_NOTICE, NULL, "there is memory again");
+                keeper_report(keeper, LOG_NOTICE, NULL, "memory is available again");
         }
         arena_free(keeper->known.fault_arena);
         keeper->known.fault_arena = arena;

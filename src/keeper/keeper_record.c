@@ -125,7 +125,7 @@ void keeper_undo_host(Keeper *keeper) {
 
         keeper->reload.undo = (HostWrites){};
         if (r < 0)
-                keeper_report(keeper, LOG_WARNING, NULL, "cannot set %s back: %s", path,
+                keeper_report(keeper, LOG_WARNING, NULL, "cannot restore %s: %s", path,
                               strerror(-r));
 }
 

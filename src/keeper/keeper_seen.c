@@ -180,7 +180,7 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
 
         if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
                 if (seen.pages.n > 0)
-                        keeper_report(keeper, LOG_WARNING, NULL, "%s: seen: %s; it is not kept: %s",
+                        keeper_report(keeper, LOG_WARNING, NULL, "%s: measured: %s; not stored: %s",
                                       now.name, seen_describe(arena, &seen), beyond.text);
                 return false;
         }

@@ -140,13 +140,13 @@ Diag look_fault_diag(Arena *arena, const ReadFault *fault) {
                 diag.text = arena_printf(arena,
                                          "cannot be read: %s; plan and pages stay as they are",
                                          strerror(-fault->error));
-                diag.remedy = "find out what is wrong with the file or the host; it is tried again";
+                diag.remedy =
+                        "find out what is wrong with the file or the host; hugeplan tries again";
         } else { /* out of memory, no file is at fault */
                 diag.text =
-                        "there is no memory to look at the host; plan and pages stay as they are";
-                diag.remedy =
-                        "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
-                        "is tried again";
+                        "memory is exhausted, and the host cannot be read; plan and pages stay as they are";
+                diag.remedy = "see /proc/meminfo (CommitLimit, MemAvailable) for what is left; "
+                              "hugeplan tries again";
         }
         return diag;
 }

@@ -9,8 +9,7 @@
 
 /* Identifier, id, severity, whether the finding hurts at the next start of a database or of the host, and title. */
 #define RULES(X)                                                                                  \
-        X(PG_TRY, "pg-try", WARNING, false,                                                       \
-          "PostgreSQL falls back to small pages and says nothing")                                \
+        X(PG_TRY, "pg-try", WARNING, false, "PostgreSQL silently falls back to small pages")      \
         X(PG_OFF, "pg-off", WARNING, true,                                                        \
           "PostgreSQL does not take the pages that are reserved for it")                          \
         X(PG_SHORT, "pg-short", ERROR, true, "PostgreSQL needs more pages than are planned")      \
@@ -40,7 +39,7 @@
         X(ORA_MEMLOCK, "ora-memlock", ERROR, true,                                                \
           "the unit's memlock limit is below the shared memory")                                  \
         X(ORA_MEMLOCK_UNIT, "ora-memlock-unit", WARNING, true,                                    \
-          "limits.conf does not count for services")                                              \
+          "limits.conf does not apply to services")                                               \
         X(ORA_GROUP, "ora-group", ERROR, true,                                                    \
           "the kernel refuses System V huge pages to this owner")                                 \
         X(ORA_SHM, "ora-shm", ERROR, true, "the kernel's limits for shared memory are too low")   \
@@ -62,21 +61,21 @@
           "the unit's memlock limit is in bytes, not in kB")                                      \
         X(MY_RESIZE, "my-resize", NOTICE, false, "the buffer pool cannot be resized online")      \
         X(THP_ALWAYS, "thp-always", WARNING, true, "transparent huge pages harm this database")   \
-        X(THP_NEVER, "thp-never", WARNING, false, "this database wants transparent huge pages")   \
+        X(THP_NEVER, "thp-never", WARNING, false, "this database prefers transparent huge pages") \
         X(NODE_EXCEEDED, "node-exceeded", ERROR, true,                                            \
-          "the instances together want more than there is")                                       \
+          "the instances together need more than there is")                                       \
         X(PLAN_70, "plan-70", NOTICE, false, "most of the memory becomes huge pages")             \
-        X(IDLE_PAGES, "idle-pages", WARNING, false, "pages that nobody asked for lie idle")       \
+        X(IDLE_PAGES, "idle-pages", WARNING, false, "pages that no instance needs are idle")      \
         X(BOOT_PAGES, "boot-pages", WARNING, false,                                               \
-          "the kernel command line reserves pages beside the plan")                               \
+          "the kernel command line reserves pages outside the plan")                              \
         X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false,                                   \
           "surplus pages hide a shortage until it hurts")                                         \
         X(FELL_BACK, "fell-back", WARNING, true,                                                  \
-          "the database runs with small pages in the place of its own")                           \
+          "the database runs with small pages instead of its huge pages")                         \
         X(OFF_PLAN, "off-plan", WARNING, false,                                                   \
-          "the database has other pages than were meant for it")                                  \
+          "the database has other pages than planned for it")                                     \
         X(POOL_TAKEN, "pool-taken", WARNING, true, "others use the instances' pages")             \
-        X(SYSV_LEFT, "sysv-left", WARNING, true, "a segment that nobody uses holds huge pages")   \
+        X(SYSV_LEFT, "sysv-left", WARNING, true, "an unused segment occupies huge pages")         \
         X(NODE_POLICY, "node-policy", ERROR, true,                                                \
           "the unit may not use the nodes where its pages are")                                   \
         X(CGROUP_MAX, "cgroup-max", ERROR, true,                                                  \
@@ -88,17 +87,17 @@
         X(HUGETLB_LIMIT_WRONG, "hugetlb-limit-wrong", WARNING, false,                             \
           "the hugetlb limit of a running unit is not as planned")                                \
         X(HUGETLB_UNLIMITED, "hugetlb-unlimited", NOTICE, false,                                  \
-          "somebody who is no instance may take the instances' pages")                            \
+          "a unit that is not an instance's may take the instances' pages")                       \
         X(MEMORY_MAX, "memory-max", ERROR, true,                                                  \
           "huge pages count against a memory limit that is too low")                              \
         X(LEARNED_STALE, "learned-stale", WARNING, true,                                          \
-          "the settings ask for more than was learned")                                           \
+          "the settings need more than was learned")                                              \
         X(AUTO_UNBOUNDED, "auto-unbounded", NOTICE, false,                                        \
           "a learned size has no bound on a host of several owners")                              \
         X(GATE_CUT_OFF, "gate-cut-off", WARNING, true,                                            \
           "the gate cannot reach hugepland from its unit")                                        \
         X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
-          "a memlock limit of logins makes no sense")                                             \
+          "a memlock limit of logins is not valid")                                               \
         X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \
           "a logout may remove the database's shared memory")                                     \
         X(BOOT_UNCOUNTED, "boot-uncounted", WARNING, false,                                       \

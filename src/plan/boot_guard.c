@@ -207,8 +207,8 @@ const Plan *boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
                                         (Diag){.severity = SEVERITY_NOTICE,
                                                .id = reason_id(REASON_RELEASED),
                                                .file = instance->file},
-                                        "%s was given back by 'hugeplanctl release'; a reload, or the start of "
-                                        "its unit, has its pages reserved again",
+                                        "%s was given back by 'hugeplanctl release'; a reload, or the "
+                                        "start of its unit, reserves its pages again",
                                         instance->name);
                 }
                 ledger_reload(reloaded);

@@ -43,7 +43,7 @@ char *drift_format(Arena *arena, const Drift *drift) {
         switch (drift->kind) {
         case DRIFT_NODE_GONE:
                 return arena_printf(
-                        arena, "node %u has gone, and with it %s", drift->node,
+                        arena, "node %u is gone, and with it %s", drift->node,
                         format_page_count(arena, drift->expected_pages, drift->page_size_bytes));
         case DRIFT_HOST:
                 return arena_printf(arena, "%s is no longer '%s'", drift->path, drift->expected);

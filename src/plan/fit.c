@@ -40,7 +40,7 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
         const char *wrong;
 
         if (!engine->memory_setting)
-                return arena_printf(arena, "%s has no setting that could be made to fit",
+                return arena_printf(arena, "%s has no setting that can be fitted to pages",
                                     engine->title);
         wrong = size_with(&question, MAX(most, UINT64_C(64) * 1024), &fit.sizing);
         if (wrong)

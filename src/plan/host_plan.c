@@ -57,9 +57,9 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
                         problem_of(
                                 PROBLEM_SHM_GROUP_REPLACED, NULL,
                                 "make its members members of '" NAME_HUGETLB_GROUP
-                                "', or describe their database to hugeplan; and take the line out of sysctl.d"),
-                        "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
-                        "', for it can name but one",
+                                "', or describe their database to hugeplan; and remove the line from sysctl.d"),
+                        "vm.hugetlb_shm_group is group %s and must be '" NAME_HUGETLB_GROUP
+                        "', because it can name one group only",
                         limits_group_name(arena, input->accounts, now));
         add_write(arena, writes, PATH_HUGETLB_SHM_GROUP, now, group->id);
 }
@@ -79,7 +79,7 @@ HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *pro
                                .id = problem_id(PROBLEM_HOST_UNREADABLE),
                                .file = PATH_SELF_SMAPS,
                                .remedy = "take the snapshot of the host again"},
-                        "the size of base pages is not known, which kernel.shmall counts: whether it suffices is not judged");
+                        "the size of base pages, which kernel.shmall counts, is not known: whether it is sufficient is not checked");
         /* One segment may be as large as the largest instance; all segments as large as all instances, and an eighth for
          * the small segments of others. */
         if (may_raise && now->shmmax_bytes < largest)

@@ -304,9 +304,9 @@ Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
         if (!is_known(version, readable_by))
                 *ret_lost = arena_printf(
                         arena,
-                        "is of version %d, and this hugeplan reads version %d; only what the pools "
-                        "had before is taken from it: what units were started with is estimated by what "
-                        "the kernel counts for them",
+                        "is of version %d, and this hugeplan reads version %d; only the "
+                        "pages that existed before are taken from it: the pages that units "
+                        "were started with are estimated from the kernel's counts",
                         version, LEDGER_VERSION);
         return ledger;
 }

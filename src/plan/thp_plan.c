@@ -54,7 +54,7 @@ static void name_displeased(const Config *config, ThpPolicy policy, unsigned sys
                                .key = "TransparentHugePages",
                                .remedy =
                                        "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"},
-                        "%s (%s) wants '%s', but the host gets '%s'", instance->name,
+                        "%s (%s) prefers '%s', but the host gets '%s'", instance->name,
                         instance->engine->title, thp_policy_name(preference),
                         thp_policy_name(policy));
         }

@@ -163,8 +163,8 @@ static int judge_size(Reader *reader, const KernelArgument *argument) {
 
         if (index < 0)
                 tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
-                     "this CPU or kernel has no pages of that size, so that the hugepages= which "
-                     "follows is ignored too",
+                     "this CPU or kernel has no pages of that size, so the hugepages= "
+                     "that follows is ignored, too",
                      *names ? arena_printf(reader->arena, "write one of %s", names)
                             : "boot a kernel with CONFIG_HUGETLBFS");
         return index;
@@ -193,8 +193,8 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
                 name_size(reader, index);
         else
                 tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
-                     "this size is named twice; the kernel ignores the second, and the hugepages= "
-                     "which follows it",
+                     "this size is named twice; the kernel ignores the second, and the "
+                     "hugepages= that follows it",
                      "keep one hugepagesz= with one hugepages= for each size");
 }
 
@@ -234,7 +234,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         static const Wrong is_none = {PROBLEM_CMDLINE_BAD_VALUE,
                                       "is neither a number nor NODE:PAGES,NODE:PAGES", remedy},
                            has_rest = {PROBLEM_CMDLINE_BAD_VALUE,
-                                       "has something behind the number that the kernel ignores",
+                                       "has text after the number, which the kernel ignores",
                                        remedy};
         Arena *arena = reader->arena;
         const Topology *topology = reader->topology;
@@ -256,14 +256,16 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
                         return is_none;
                 if (node >= ID_SET_MAX ||
                     (reader->can_judge_nodes && !id_set_has(&online, (unsigned) node)))
-                        return (Wrong){PROBLEM_CMDLINE_INVALID_NODE,
-                                       arena_printf(arena,
-                                                    "node %" PRIu64
-                                                    " is not online; the kernel drops the whole "
-                                                    "argument, for the other nodes too",
-                                                    node),
-                                       arena_printf(arena, "name only nodes of %s",
-                                                    id_set_format(arena, &online))};
+                        return (Wrong){
+                                PROBLEM_CMDLINE_INVALID_NODE,
+                                arena_printf(
+                                        arena,
+                                        "node %" PRIu64
+                                        " is not online; the kernel drops the whole argument, for the "
+                                        "other nodes, too",
+                                        node),
+                                arena_printf(arena, "name only nodes of %s",
+                                             id_set_format(arena, &online))};
                 if (!take_decimal(arena, &at, &count))
                         return is_none;
                 pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
@@ -285,16 +287,17 @@ static void judge_order(Reader *reader, const KernelArgument *argument, const ch
         }
         if (n_sizes == 1 && n_pages == 0)
                 reject(reader, PROBLEM_CMDLINE_ORDER, &(KernelChange){.from = words},
-                       arena_printf(reader->arena,
-                                    "stands before hugepagesz=, so that the kernel takes pages of "
-                                    "its default size, %s",
-                                    size),
+                       arena_printf(
+                               reader->arena,
+                               "precedes hugepagesz=, so the kernel takes pages of its default "
+                               "size, %s",
+                               size),
                        "write hugepagesz= first, then its hugepages=");
         else
                 tell(reader, SEVERITY_NOTICE, PROBLEM_CMDLINE_ORDER, words,
                      arena_printf(reader->arena,
-                                  "no hugepagesz= stands before it: these are pages of the "
-                                  "kernel's default size, %s",
+                                  "no hugepagesz= precedes it: these are pages of the kernel's "
+                                  "default size, %s",
                                   size),
                      NULL);
 }
@@ -314,12 +317,12 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 pages->is_per_node = false;
                 pages->n_nodes = 0;
                 reject(reader, PROBLEM_CMDLINE_BAD_VALUE, &unclear,
-                       arena_printf(reader->arena,
-                                    "this kernel (%s) knows no node numbers here, which came with "
-                                    "%s: it takes the first number, %" PRIu64
-                                    ", for all nodes together",
-                                    reader->topology->kernel_release,
-                                    kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
+                       arena_printf(
+                               reader->arena,
+                               "this kernel (%s) does not support node numbers, which came with "
+                               "%s: it takes the first number, %" PRIu64 ", for all nodes together",
+                               reader->topology->kernel_release,
+                               kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
                        "write hugepages=PAGES, one number for all nodes");
         }
         /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */
@@ -373,11 +376,12 @@ static void judge_same_size(Reader *reader) {
                         VEC_FIND(each, kept, each->page_size_bytes == pages->page_size_bytes);
 
                 if (first)
-                        reject_duplicate(reader, pages->words,
-                                         arena_printf(reader->arena,
-                                                      "\"%s\" has asked for pages of this size "
-                                                      "already; the kernel takes that",
-                                                      first->words));
+                        reject_duplicate(
+                                reader, pages->words,
+                                arena_printf(
+                                        reader->arena,
+                                        "\"%s\" already asks for pages of this size; the kernel takes that",
+                                        first->words));
                 else
                         kept->items[kept->n++] = *pages;
         }
@@ -466,7 +470,7 @@ static void take_argument(Reader *reader, const KernelArgument *argument) {
                 meant = arena_printf(reader->arena, "%s=%s", meant, argument->value);
         add_phrase(reader, argument->word);
         reject(reader, PROBLEM_CMDLINE_TYPO, &(KernelChange){.from = argument->word, .to = meant},
-               "the kernel knows no such argument and passes over it",
+               "the kernel does not know this argument and ignores it",
                arena_printf(reader->arena, "write %s", meant));
 }
 
@@ -488,8 +492,8 @@ static void judge_numa(Reader *reader) {
                 return;
         reject(reader, PROBLEM_CMDLINE_NUMA_OFF, &(KernelChange){.from = "numa=off"},
                arena_printf(reader->arena,
-                            "makes the host a single node, so that \"%s\" is dropped whole", words),
-               "take numa=off out");
+                            "makes the host a single node, so \"%s\" is dropped as a whole", words),
+               "remove numa=off");
         VEC_KEEP(pages, all, !ARRAY_ANY(each, pages->nodes, pages->n_nodes, each->node > 0));
 }
 

@@ -123,7 +123,8 @@ char *render_cover(Arena *arena, const Exposure *cover) {
                 topology_format_nodes(arena, &cover->nodes));
 
         if (!cover->unit)
-                return arena_printf(arena, "%s, for what is reserved and not planned.", pages);
+                return arena_printf(arena, "%s, for pages that are reserved and not planned.",
+                                    pages);
         return arena_printf(arena, "%s, so that %s takes %s that %s needs there.", pages,
                             cover->taker             ? cover->taker
                             : cover->taker_pages > 0 ? "no process of an unknown unit"

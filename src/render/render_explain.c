@@ -25,7 +25,7 @@ static void add_sizing(Text *text, const char *title, const Sizing *sizing,
                 table_add(table, format_count(arena, step->bytes));
                 table_add(table, format_size(arena, step->bytes));
                 table_add(table, step->what);
-                table_add(table, step->formula ? step->formula : "as given");
+                table_add(table, step->formula ? step->formula : "as configured");
                 sum = add_saturated(sum, step->bytes);
         }
         if (table_rows(table) > 0) {
@@ -66,10 +66,11 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
         if (preference == THP_AUTO)
                 return arena_printf(
                         arena,
-                        "%s takes no reserved huge pages, and looks after transparent ones itself\n",
+                        "%s takes no reserved huge pages, and manages transparent huge pages itself\n",
                         title);
         return arena_printf(
-                arena, "%s takes no reserved huge pages; of transparent ones it prefers '%s'%s\n",
+                arena,
+                "%s takes no reserved huge pages, and prefers transparent huge pages '%s'%s\n",
                 title, thp_policy_name(preference),
                 engine->thp_changed_in.n_known > 0 && !version
                         ? ", which depends on its version (--engine-version=)"
@@ -96,7 +97,9 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
                         lesson->version ? text_excerpt(arena, lesson->version, VALUE_COLUMNS_MAX)
                                         : NULL;
 
-                text_printf(text, "\nWhat %s is told:\n",
+                text_printf(text,
+                            "\n"
+                            "Settings of %s:\n",
                             title_of(arena, lesson->instance->engine, version));
                 table_print(table, text, "  ", options->is_colored);
         }
@@ -116,19 +119,25 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
                             page_counts_format(arena, &now->pages),
                             now->is_exact ? "" : ", an estimate");
         if (seen_is_known(instance))
-                text_printf(text, "\nSeen: %s%s (%s)\n", page_counts_format(arena, &seen->pages),
+                text_printf(text,
+                            "\n"
+                            "Measured: %s%s (%s)\n",
+                            page_counts_format(arena, &seen->pages),
                             seen->is_exact ? "" : ", an estimate", learned_path(arena, instance));
         else if (seen->pages.n > 0)
-                text_printf(text, "\nSeen: %s, of %s, which is not its unit any more (%s)\n",
+                text_printf(text,
+                            "\n"
+                            "Measured: %s, of %s, which is no longer its unit (%s)\n",
                             page_counts_format(arena, &seen->pages),
                             seen->unit ? text_printable(arena, seen->unit) : "no unit",
                             learned_path(arena, instance));
         else if (instance->unit)
-                text_add(text, "\nNothing was seen of it yet: that takes a start of its unit\n");
+                text_add(text, "\n"
+                               "Nothing was measured yet: that requires a start of its unit\n");
         if (seen_is_known(instance) && instance->learned.is_of_running)
                 text_add_wrapped(text, "", "  ",
                                  "Its size was learned while it ran, and it may have been started "
-                                 "with other settings: what was seen makes the figure no smaller "
+                                 "with other settings: the measurement does not lower the size "
                                  "before its next start",
                                  render_width(options));
 }
@@ -155,9 +164,9 @@ static void add_learned(Text *text, const Lesson *lesson, const PageCounts *page
 static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
                        const RenderOptions *options) {
         static const char *const whose[] = {
-                [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
-                [SIZING_SEEN] = "seen",       [SIZING_LEARNED] = "learned at the last start",
-                [SIZING_GIVEN] = "as given",
+                [SIZING_RULE] = "by the rule",    [SIZING_WORD] = "the server's own answer",
+                [SIZING_SEEN] = "measured",       [SIZING_LEARNED] = "learned at the last start",
+                [SIZING_GIVEN] = "as configured",
         };
         Arena *arena = text->arena;
         const Engine *engine = lesson->instance->engine;
@@ -194,7 +203,10 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
                                   : sizing->caveat ? sizing->caveat
                                                    : "an estimate";
 
-                text_add_wrapped(text, "\nWhat counts: ", "  ",
+                text_add_wrapped(text,
+                                 "\n"
+                                 "In effect: ",
+                                 "  ",
                                  arena_printf(arena, "%s, %s: %s",
                                               page_counts_format(arena, &counts),
                                               whose[sizing->source], off),
@@ -230,7 +242,8 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                 ARRAY_FOREACH(option, demand->options, demand->n_options)
                         add_sizing(&text,
                                    option->sizing.source == SIZING_RULE ? "\nSize by the rule,"
-                                                                        : "\nSize as given,",
+                                                                        : "\n"
+                                                                          "Size as configured,",
                                    &option->sizing, options);
         if (demand->n_options > 0)
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
@@ -242,7 +255,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         if (demand->n_options > 0 && base_page_bytes == 0)
                 text_add(
                         &text,
-                        "Page tables: not known, as the size of base pages is not (" PATH_SELF_SMAPS
+                        "Page tables: not known, because the size of base pages is not known (" PATH_SELF_SMAPS
                         ")\n");
         else if (demand->n_options > 0)
                 text_printf(&text,

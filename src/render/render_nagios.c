@@ -71,7 +71,7 @@ NagiosState render_nagios(Arena *arena, const Status *status, const StatusInstan
         ARRAY_FOREACH(instance, instances, n)
                 if (instance->verdict == VERDICT_PENDING)
                         *vec_push(arena, &sentences) =
-                                arena_printf(arena, "%s is being worked on", instance->name);
+                                arena_printf(arena, "%s is being reserved", instance->name);
         add_problems(arena, &sentences, &problems, SEVERITY_WARNING);
         text_printf(&text, "HUGEPLAN %s - ", state_names[state]);
         if (why) {

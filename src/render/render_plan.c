@@ -102,7 +102,8 @@ static void add_learned_bounds(Text *text, const Plan *plan, const Config *confi
         }
         if (n == 0)
                 return;
-        text_printf(text, "%s at most may be of learned sizes (AutoMemory=%s of each node).\n",
+        text_printf(text,
+                    "At most %s may be used for learned sizes (AutoMemory=%s of each node).\n",
                     format_size(text->arena, plan->auto_bytes),
                     amount_format(text->arena, &config->host.auto_memory));
         if (unbound.length > 0 && plan->n_instances > 1)

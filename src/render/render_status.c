@@ -207,7 +207,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         render_colored(&text, options, RENDER_BOLD, instance->name);
         text_add(&text, "\n");
         render_field(&text, options, "Unit", "%s",
-                     instance->unit ? instance->unit : "none waits for it");
+                     instance->unit ? instance->unit : "no unit waits for it");
         render_field(&text, options, "Engine", "%s", instance->engine ? instance->engine : "-");
         render_field(&text, options, "File", "%s", instance->file ? instance->file : "-");
         if (instance->pages_wanted > 0) {

@@ -86,8 +86,8 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
                                               row->instance ? ": " : "", pages, row->what, since),
                                  render_width(options));
                 text_add_wrapped(text,
-                                 row->kind == WASTE_FELL_BACK ? "    have them used: "
-                                                              : "    give them back: ",
+                                 row->kind == WASTE_FELL_BACK ? "    to use them: "
+                                                              : "    to give them back: ",
                                  "      ", row->command, render_width(options));
         }
 }
@@ -123,7 +123,7 @@ static void add_pages(Text *text, const Proof *proof, const RenderOptions *optio
             proof->outcome != OUTCOME_UNKNOWN)
                 render_field(text, options, "Mapped", "none");
         if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
-                render_field(text, options, "Small", "up to %s in small pages, in their place",
+                render_field(text, options, "Small", "up to %s in small pages instead",
                              format_size(arena, proof->small_bytes));
 }
 

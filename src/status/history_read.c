@@ -77,8 +77,9 @@ const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_
                 return arena_printf(arena, "%s, not by hugeplan", text_string(&text));
         return arena_printf(
                 arena, "who set them is not known: %s",
-                history->missing ? history->missing
-                                 : "in this boot hugepland has not run, or seen no change of them");
+                history->missing
+                        ? history->missing
+                        : "hugepland has not run in this boot, or has seen no change of them");
 }
 
 void history_fold(HistoryEntries *history) {

@@ -53,23 +53,22 @@ char *page_user_format_use(Arena *arena, const PageUser *user) {
 }
 
 Diag page_user_held(Arena *arena, const PageUser *user, uint64_t pages) {
-        const char *text = arena_printf(
-                arena,
-                "%s, and no instance is described for %s: so long %s stay reserved that were not "
-                "there before hugeplan",
-                page_user_format(arena, user), user->unit ? "this unit" : "it",
-                format_page_count_and_size(arena, pages, user->page_size_bytes));
+        const char *text =
+                arena_printf(arena,
+                             "%s, and no instance is described for %s: as long as it runs, %s "
+                             "stay reserved that did not exist before hugeplan",
+                             page_user_format(arena, user), user->unit ? "this unit" : "it",
+                             format_page_count_and_size(arena, pages, user->page_size_bytes));
         const char *stop = user->unit ? arena_printf(arena, "systemctl stop %s", user->unit)
                                       : arena_printf(arena, "end process %" PRIu64, user->pid);
 
-        return (Diag){
-                .text = text,
-                .remedy = arena_printf(
-                        arena,
-                        "%s, or describe it in /etc/hugeplan.d%s, or switch huge pages off in its "
-                        "settings (PostgreSQL: huge_pages=off) and restart it: what is free then "
-                        "is given back at once",
-                        stop, user->unit ? " with its Unit=" : "")};
+        return (Diag){.text = text,
+                      .remedy = arena_printf(
+                              arena,
+                              "%s, or describe it in /etc/hugeplan.d%s, or disable huge pages in "
+                              "its settings (PostgreSQL: huge_pages=off) and restart it: free "
+                              "pages are then given back at once",
+                              stop, user->unit ? " with its Unit=" : "")};
 }
 
 json_t *page_user_to_json(const PageUser *user, const char *instance) {

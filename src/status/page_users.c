@@ -443,8 +443,8 @@ static void add_unseen(Maker *maker) {
                             pages <= page_users_unseen_pages(maker->made, topology, size->bytes))
                                 add_ownerless(maker,
                                               arena_printf(maker->arena,
-                                                           PAGE_USER_SEGMENT "%" PRIu64
-                                                                             ", nobody attached",
+                                                           PAGE_USER_SEGMENT
+                                                           "%" PRIu64 ", no process attached",
                                                            segment->id),
                                               size->bytes, pages);
                 }

@@ -41,8 +41,7 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
                 "%s%s. hugepland has not read this yet: a reload is refused%s%s", first->text,
                 n > 1 ? arena_printf(arena, "; and %zu more mistake%s", n - 1, n == 2 ? "" : "s")
                       : "",
-                refused.length > 0 ? ", and from the next boot on nothing starts that waits for "
-                                   : "",
+                refused.length > 0 ? ", and from the next boot on the gate refuses " : "",
                 text_string(&refused));
 }
 
@@ -83,7 +82,7 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                                 input->is_unread
                                         ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
                                         : "run 'hugeplanctl reload'"),
-                     "hugepland has not read these files as they are now; %s", text_string(&text));
+                     "these files have changed since hugepland read them; %s", text_string(&text));
 }
 
 static bool has_problem(const Status *running, ProblemKind kind) {

@@ -167,7 +167,7 @@ static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken,
         bool is_auto = input->config && input->config->memory_kind == MEMORY_AUTO;
 
         proof->cause = FALL_SHORT;
-        proof->why = arena_printf(arena, "%s %s pages of %s, and %s were meant for it",
+        proof->why = arena_printf(arena, "%s %s pages of %s, and %s were planned for it",
                                   taken > 0 ? "it takes" : "by its settings it takes up to",
                                   format_count(arena, taken > 0 ? taken : needed), page_size,
                                   format_count(arena, proof->wanted_pages));
@@ -192,16 +192,19 @@ static void explain_lost(Arena *arena, Proof *proof) {
 
         proof->cause = FALL_LOST;
         proof->why = instance->was_let_start
-                             ? arena_printf(arena, "it was let start with %s pages, and got %s",
+                             ? arena_printf(arena,
+                                            "it was allowed to start with %s pages, and got %s",
                                             format_count(arena, proof->wanted_pages),
                                             format_count(arena, proof->mapped_pages))
                              : "it has run since before its pages were reserved";
-        proof->remedy = is_there
-                                ? arena_printf(arena, "systemctl restart %s", instance->unit)
-                                : arena_printf(arena,
-                                               "its pages are not there now: hugeplanctl status %s "
-                                               "says why; once they are: systemctl restart %s",
-                                               instance->name, instance->unit);
+        proof->remedy =
+                is_there
+                        ? arena_printf(arena, "systemctl restart %s", instance->unit)
+                        : arena_printf(
+                                  arena,
+                                  "its pages are not available now: hugeplanctl status %s says why; "
+                                  "once they are: systemctl restart %s",
+                                  instance->name, instance->unit);
 }
 
 static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
@@ -213,14 +216,14 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
         const char *how = fallback ? fallback->how
                           : map->sysv_bytes > 0
                                   ? "its System V segments were made without SHM_HUGETLB"
-                                  : "it has not asked for them, or could not have them";
+                                  : "it has not requested them, or could not get them";
 
         if (refusal) {
                 proof->cause = FALL_OFF;
                 proof->why = text_printable(arena, refusal);
                 proof->remedy = arena_printf(
                         arena,
-                        "switch them on in its settings, then: systemctl restart %s; or, if it is to go without them, remove %s, then: hugeplanctl reload",
+                        "enable them in its settings, then: systemctl restart %s; or, if it is to run without them, remove %s, then: hugeplanctl reload",
                         instance->unit, instance->file);
                 return;
         }
@@ -243,7 +246,7 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
         proof->why = arena_printf(arena, "%s; %s", proof->why, how);
         const char *advice = fallback              ? fallback->advice
                              : map->sysv_bytes > 0 ? "its owner needs the group 'hugetlb'"
-                                                   : "its log may tell more";
+                                                   : "see its log";
         if (advice)
                 proof->remedy = arena_printf(arena, "%s; %s", proof->remedy, advice);
 }
@@ -290,14 +293,14 @@ static void add_deviations(Arena *arena, Proof *proof) {
                                 deviate(arena, proof,
                                         arena_printf(
                                                 arena,
-                                                "it has taken %s, a size that it was not given",
+                                                "it has taken %s, a size that was not planned for it",
                                                 format_page_count_and_size(arena, pages, bytes)),
                                         arena_printf(arena, "see PageSize= in %s", instance->file));
                         continue;
                 }
                 if (pages > proof->wanted_pages)
                         deviate(arena, proof,
-                                arena_printf(arena, "it has taken %s more than it was given",
+                                arena_printf(arena, "it has taken %s more than planned",
                                              format_page_count(arena, pages - proof->wanted_pages,
                                                                bytes)),
                                 arena_printf(arena, "raise its size in %s", instance->file));
@@ -306,13 +309,14 @@ static void add_deviations(Arena *arena, Proof *proof) {
                             !ARRAY_ANY(grant, planned, n, grant->node == node->node))
                                 deviate(arena, proof,
                                         arena_printf(arena,
-                                                     "%s are on node %u, where it was given none",
+                                                     "%s are on node %u, where none were planned",
                                                      format_page_count(arena, node->pages, bytes),
                                                      node->node),
                                         arena_printf(
                                                 arena,
-                                                "the kernel moves pages off memory that goes offline; "
-                                                "a restart takes them anew: systemctl restart %s",
+                                                "the kernel moves pages away from memory that goes offline; a "
+                                                "restart takes them from the planned nodes again: systemctl "
+                                                "restart %s",
                                                 instance->unit));
         }
 }

@@ -277,7 +277,8 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
         /* Compaction may still relieve fragmentation; a lack of memory does not end by more attempts. */
         if (judge->input->is_working && planned->reason.kind == REASON_FRAGMENTED) {
                 instance->verdict = VERDICT_PENDING;
-                instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
+                instance->reason.remedy =
+                        "wait; hugeplan tries again until ReserveTimeout= has passed";
         } else if (planned->reason.kind != REASON_NONE)
                 instance->verdict = plan_verdict(planned);
         else if (missing > 0 && !is_running)
@@ -327,8 +328,7 @@ static Lack *find_lacks(const Judge *judge) {
 
 void status_add_exposure(const Exposure *exposure, Diags *problems) {
         Arena *arena = problems->arena;
-        const char *taker = exposure->taker ? exposure->taker
-                                            : "processes of no unit that is known";
+        const char *taker = exposure->taker ? exposure->taker : "processes of no known unit";
         bool has_others = exposure->pages > exposure->taker_pages;
 
         diags_report(
@@ -341,7 +341,7 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                           arena,
                                           "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                           exposure->taker)
-                                : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"),
+                                : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d, too"),
                 "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
                 format_count(arena, exposure->pages),
                 format_page_size(arena, exposure->page_size_bytes), exposure->unit,
@@ -381,8 +381,8 @@ static void add_problems(Judge *judge) {
                                 problems,
                                 problem_of(
                                         PROBLEM_SURPLUS_PAGES, NULL,
-                                        "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
-                                "node %u has %s surplus pages of %s, which vanish when they are given back",
+                                        "check vm.nr_overcommit_hugepages, and what lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
+                                "node %u has %s surplus pages of %s, which disappear when they are freed",
                                 pool->node, format_count(arena, pool->surplus_pages),
                                 format_page_size(arena, pool->page_size_bytes));
         for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
@@ -395,7 +395,7 @@ static void add_problems(Judge *judge) {
         VEC_FOREACH(hold, &status->left)
                 diags_report(
                         problems, problem_of(PROBLEM_PAGES_KEPT, NULL, NULL),
-                        "%s keeps the %s pages of %s that it was started with for %s, which is described no longer, until it stops",
+                        "%s keeps the %s pages of %s that it was started with for %s, which is no longer described, until it stops",
                         hold->unit, format_count(arena, hold->pages),
                         format_page_size(arena, hold->page_size_bytes), hold->instance);
 }

@@ -81,12 +81,11 @@ void waste_add_instance(Arena *arena, const Proof *proof, const InstanceConfig *
                 waste.kind = WASTE_FELL_BACK;
                 waste.pages = sub_floored(status->pages_granted, proof->mapped_pages);
                 waste.age_usec = proof->look->age_usec;
-                waste.what =
-                        proof->cause == FALL_OFF
-                                ? "granted to it, and its settings have huge pages switched off"
-                        : proof->cause == FALL_SHORT
-                                ? "granted to it, too few for it, and it runs with small pages"
-                                : "granted to it, and it runs with small pages in their place";
+                waste.what = proof->cause == FALL_OFF
+                                     ? "granted to it, and its settings disable huge pages"
+                             : proof->cause == FALL_SHORT
+                                     ? "granted to it, too few for it, and it runs with small pages"
+                                     : "granted to it, and it runs with small pages instead";
                 waste.command = proof->remedy;
                 add(arena, list, waste);
                 break;
@@ -113,7 +112,7 @@ void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *li
                                     .pages = page_user_kept_pages(user),
                                     .what = arena_printf(arena,
                                                          "System V segment %" PRIu64
-                                                         ", to which nobody is attached",
+                                                         ", to which no process is attached",
                                                          id),
                                     .command = arena_printf(
                                             arena,

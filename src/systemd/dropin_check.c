@@ -41,12 +41,13 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
 
                 if ((r < 0 || !text_equals(text, dropin->text)) &&
                     !find_override(root, arena, dropin->unit))
-                        diags_report(problems,
-                                     problem_of(PROBLEM_DROPIN_MISSING, path,
-                                                "run 'systemctl daemon-reload'"),
-                                     r == 0 ? "the gate of %s is not that of today's configuration"
-                                            : "%s does not wait for its pages: its gate is missing",
-                                     dropin->unit);
+                        diags_report(
+                                problems,
+                                problem_of(PROBLEM_DROPIN_MISSING, path,
+                                           "run 'systemctl daemon-reload'"),
+                                r == 0 ? "the gate of %s is not that of the current configuration"
+                                       : "%s does not wait for its pages: its gate is missing",
+                                dropin->unit);
         }
 }
 

@@ -34,11 +34,10 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
          * every process of the unit (exit status 242, NUMA_POLICY), whatever prefix the command line has:
          * exec_invoke(). */
         if (input->memory_nodes && !id_set_meets(&policy.nodes, input->memory_nodes)) {
-                text_printf(
-                        text,
-                        "# Without NUMAPolicy=%s: node %s has no memory now, and not even the gate could be "
-                        "started with it.\n",
-                        kind, id_set_format(text->arena, &policy.nodes));
+                text_printf(text,
+                            "# Without NUMAPolicy=%s: node %s has no memory now, and systemd "
+                            "could not even start the gate with it.\n",
+                            kind, id_set_format(text->arena, &policy.nodes));
                 return;
         }
         if (neighbour)
@@ -73,7 +72,7 @@ static void add_limits(Text *text, const Served *served, const DropinInput *inpu
                         input->has_group
                                 ? "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n"
                                 : "# Without SupplementaryGroups=" NAME_HUGETLB_GROUP
-                                  ": there is no such group now, and not even the gate could be started with it.\n");
+                                  ": the group does not exist now, and systemd could not even start the gate with it.\n");
 }
 
 /* MemoryTHP= follows the instance of the unit that wants the fewest transparent huge pages. */
@@ -99,10 +98,12 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
         for (size_t i = 0; i < served->n; i++)
                 text_printf(&text, "%s %s", i > 0 ? "," : "",
                             text_printable(arena, served->items[i]->file));
-        text_add(
-                &text,
-                "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
-                "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
+        text_add(&text,
+                 "\n"
+                 "# See hugeplan.d(5). A file of this name in /etc/systemd/system replaces it.\n"
+                 "\n"
+                 "[Unit]\n"
+                 "Wants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
         /* Never RequiresMountsFor=: if the mount fails, the gate reports that, and is retried. */
         VEC_FOREACH(instance, served)
                 if ((*instance)->mount && !(*instance)->refusal) {

@@ -70,10 +70,9 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
                 diag.file = text_printable(arena, unit->reset_file);
                 diag.line = unit->reset_line;
                 diag.key = "ExecStartPre";
-                diag.text = arena_printf(arena, "%s: this line throws its gate away", what);
-                diag.remedy =
-                        "write the gate again below it (hugeplan.d(5), THE GATE), or take the "
-                        "line out; then run 'systemctl daemon-reload'";
+                diag.text = arena_printf(arena, "%s: this line removes its gate", what);
+                diag.remedy = "write the gate again below it (hugeplan.d(5), THE GATE), or "
+                              "remove the line; then run 'systemctl daemon-reload'";
         } else if (later.length > 0) {
                 diag.text = arena_printf(arena, "%s: its gate is read, but not in effect after %s",
                                          what, text_string(&later));
@@ -105,7 +104,7 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         else
                 diags_report(problems,
                              problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
-                             "%s: this file takes the gate's place, as it may", what);
+                             "%s: this file replaces the gate, which is allowed", what);
 }
 
 /* ---- a start ---- */
@@ -246,13 +245,14 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
                                                      : NULL;
 
                         diag.text = arena_printf(
-                                arena, "systemd knows no %s: nobody waits for the pages of %s",
+                                arena,
+                                "systemd does not know %s: no unit waits for the pages of %s",
                                 unit->name, instance->name);
-                        diag.remedy = arena_printf(
-                                arena, "%s%s%s; then run 'systemctl daemon-reload'",
-                                nearest ? "did you mean " : "", nearest ? nearest : "",
-                                nearest ? "? Correct the line, or install the unit"
-                                        : "name the unit that there is, or install it");
+                        diag.remedy =
+                                arena_printf(arena, "%s%s%s; then run 'systemctl daemon-reload'",
+                                             nearest ? "did you mean " : "", nearest ? nearest : "",
+                                             nearest ? "? Correct the line, or install the unit"
+                                                     : "name an existing unit, or install it");
                 } else if (text_equals(state, "masked")) {
                         diag.severity = SEVERITY_NOTICE;
                         diag.text = arena_printf(
@@ -260,12 +260,11 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
                                 "%s is masked and cannot be started; the pages of %s stay reserved",
                                 unit->name, instance->name);
                         diag.remedy = arena_printf(
-                                arena,
-                                "take the instance's file away, or run 'systemctl unmask %s'",
+                                arena, "remove the instance's file, or run 'systemctl unmask %s'",
                                 unit->name);
                 } else {
                         diag.text = arena_printf(
-                                arena, "systemd does not take %s (%s): it cannot be started",
+                                arena, "systemd does not accept %s (%s): it cannot be started",
                                 unit->name, text_printable(arena, state));
                         diag.remedy =
                                 arena_printf(arena, "run 'systemd-analyze verify %s'", unit->name);
@@ -286,8 +285,7 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                 if (unit->is_outdated)
                         diags_report(
                                 problems, problem_of(PROBLEM_UNIT_CHANGED, NULL, reload_remedy),
-                                "the files of %s were changed, and systemd goes by what it had read",
-                                unit->name);
+                                "the files of %s have changed since systemd read them", unit->name);
                 loaded_unit_judge_gates(input->config, unit, problems);
                 ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                         const Need need = {arena, input, unit, instance,

@@ -95,8 +95,7 @@ Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const Memor
         return reason_make(
                 arena, REASON_MEMORY_LIMIT,
                 arena_printf(arena,
-                             "raise it to %s and what its processes need besides, or take "
-                             "it off",
+                             "raise it to %s plus what its processes need besides, or remove it",
                              total),
                 "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK, worst->key, worst->group,
                 format_size(arena, worst->bytes), is_used);

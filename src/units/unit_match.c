@@ -106,17 +106,16 @@ static void judge_sharing(Arena *arena, const UnitMatchInput *input, const Insta
                 return;
         Diag diag = config_diag(instance, PROBLEM_UNIT_SHARED, "Unit", NULL,
                                 is_meant ? NULL
-                                         : "take one of the files away; if both are meant, say so "
-                                           "by SilenceRules=unit-shared");
+                                         : "remove one of the files; if both are intended, set "
+                                           "SilenceRules=unit-shared");
 
         if (is_meant)
                 diag.severity = SEVERITY_NOTICE;
-        diags_report(
-                problems, diag,
-                "%s names %s, and so does %s (%s): %s and %s are reserved, and both have to be "
-                "there before it starts",
-                instance->name, instance->unit, first->name, first->file, pages_of(arena, two),
-                pages_of(arena, one));
+        diags_report(problems, diag,
+                     "%s names %s, and so does %s (%s): %s and %s are reserved, and "
+                     "both must be available before it starts",
+                     instance->name, instance->unit, first->name, first->file, pages_of(arena, two),
+                     pages_of(arena, one));
 }
 
 /* ---- all ---- */
@@ -137,7 +136,7 @@ void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUni
                                 continue;
                         if (match_unit(arena, instance->engine, &unit->starts, &program) ==
                             MATCH_ANOTHER)
-                                fault = arena_printf(arena, "%s starts %s, which is no %s",
+                                fault = arena_printf(arena, "%s starts %s, which is not %s",
                                                      unit->name, program, instance->engine->title);
                         else if (search)
                                 fault = search->find_absent(arena, search->sources, instance);
@@ -155,7 +154,7 @@ void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUni
                         diags_report(
                                 problems,
                                 config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
-                                "%s: nobody waits for the pages of %s",
+                                "%s: no unit waits for the pages of %s",
                                 text_printable(arena, fault), instance->name);
                 }
                 judge_sharing(arena, input, instance, problems);

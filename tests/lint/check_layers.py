@@ -57,7 +57,7 @@ def check_include(source: pathlib.Path, room: str, included: str, root: pathlib.
     if included.split("/")[0] not in MAY_INCLUDE[room]:
         return f'{room}/ must not include "{included}"'
     if included not in GENERATED and not (root / included).is_file():
-        return f'"{included}" is not there'
+        return f'"{included}" does not exist'
     if source.suffix == ".c" and included.endswith(".c"):
         return f'"{included}" is no header'
     return None

@@ -266,7 +266,7 @@ class PageUsers(unittest.TestCase):
             result = run("wait", "shop", root=root,
                          preexec_fn=lambda: write(procs, os.getpid()))
             self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertIn(f"held by pid {thief.pid} (", result.stderr)
+            self.assertIn(f"used by pid {thief.pid} (", result.stderr)
             self.assertIn(f": {PAGES - 4} pages of 2M", result.stderr)
 
 

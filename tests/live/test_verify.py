@@ -295,7 +295,7 @@ class Verify(unittest.TestCase):
         self.assert_fell_back(proof, "huge_pages is off", 256 * MIB)
         self.assertEqual(proof["cause"], "off")
         # Neither a restart nor fewer pages helps.
-        self.assertRegex(self.waste()["fell-back"]["remedy"], r"^switch them on in its settings, .* remove /etc/hugeplan.d/shop")
+        self.assertRegex(self.waste()["fell-back"]["remedy"], r"^enable them in its settings, .* remove /etc/hugeplan.d/shop")
 
     def test_postgresql_too_few(self) -> None:
         """The plan has fewer than it takes; check says the same."""
@@ -304,7 +304,7 @@ class Verify(unittest.TestCase):
         self.pages(100)
         set_pool(PAGES)
         proof = self.verify()
-        self.assert_fell_back(proof, "and 100 were meant for it", 256 * MIB)
+        self.assert_fell_back(proof, "and 100 were planned for it", 256 * MIB)
         taken = int(proof["why"].split("it takes ")[1].split()[0])
         self.assertEqual((proof["cause"], taken), ("short", -(-proof["smallBytes"] // PAGE)))
         self.assertRegex(proof["remedy"], r"^write Memory=auto or Pages=2M:1[3-9]\d into /etc/hugeplan.d/shop.conf, then")
@@ -389,7 +389,7 @@ class Verify(unittest.TestCase):
         proof = self.verify()
         self.assertGreater(proof["mappedBytes"], 100 * PAGE)
         self.assert_as_kernel(proof)
-        self.assert_fell_back(proof, "and 151 were meant for it", 320 * MIB)
+        self.assert_fell_back(proof, "and 151 were planned for it", 320 * MIB)
         self.assertRegex(proof["remedy"], r"^write Memory=auto or Pages=2M:(29|30|31|32)\d into")
         self.assertNotIn("beyond", self.waste())
 
@@ -527,7 +527,7 @@ class Verify(unittest.TestCase):
         with self.child(lambda: map_pages(60)):
             proof = self.verify()
             self.assertFalse(proof["asPlanned"])
-            self.assertIn("10 pages of 2M more than it was given", " ".join(proof["deviations"]))
+            self.assertIn("10 pages of 2M more than planned", " ".join(proof["deviations"]))
 
     def test_many_mappings(self) -> None:
         def work() -> object:

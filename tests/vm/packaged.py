@@ -20,7 +20,7 @@ from guestlib import *
 from memory import pool_file
 from scenario import Boot, Content, Node, Scenario
 
-# Of Debian 12 and 13: a configuration whose server is not there is nobody's cluster.
+# Of Debian 12 and 13: a configuration whose server does not exist is nobody's cluster.
 POSTGRESQL_VERSIONS = (15, 17)
 SHARED_BYTES = 128 * MIB
 CONFIGURATION = Path("/etc/hugeplan.d")

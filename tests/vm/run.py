@@ -201,7 +201,7 @@ def _parse_arguments() -> argparse.Namespace:
 def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is no directory")
+        raise argparse.ArgumentTypeError(f"{text} is not a directory")
     return path
 
 

@@ -64,7 +64,7 @@ static const char *run_question(const Asking *asking, const Question *question,
         uint64_t left = deadline_left_usec(asking->deadline_usec);
 
         if (left == 0)
-                return "there was no time left to ask";
+                return "no time was left to ask it";
         return ask(asking->command->root, asking->command->arena, question, config_file, left,
                    ret_output);
 }
@@ -116,7 +116,7 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
                                                             .sizing = {.page_size_bytes = *size}};
         ask_sizes(asking, &asked);
         if (asked.unasked)
-                lesson->wrong = arena_printf(arena, "%s; nor did the server say it: %s",
+                lesson->wrong = arena_printf(arena, "%s; and the server did not answer: %s",
                                              lesson->wrong, asked.unasked);
         else if (n > 0 && !VEC_ANY(figure, &asked.figures, !figure->sizing.is_exact)) {
                 asked.wrong = NULL;
@@ -159,7 +159,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         }
         if (lesson.figures.n == 0)
                 lesson.wrong = engine->has_auto ? "the host has none of its page sizes"
-                                                : "nothing tells it before it runs";
+                                                : "it cannot be determined before it runs";
         lesson.is_of_running = is_running(command, instance);
         if (engine->can_be_asked && !lesson.is_of_running) {
                 if (!lesson.wrong)
@@ -192,23 +192,24 @@ static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why)
         bool is_size = instance_learns_size(instance);
 
         if (is_size && instance->memory_kind != MEMORY_AUTO)
-                log_line(LOG_NOTICE, "%s: whether its size as given will do is not known: %s",
+                log_line(LOG_NOTICE,
+                         "%s: it is not known whether its configured size is sufficient: %s",
                          instance->name, why);
         else if (instance->engine->reserves && !is_size && !last->version)
                 log_line(
                         LOG_NOTICE,
-                        "%s: the version of %s is not known, so it is taken for one that uses no System V segments; if it does, write SharedMemory=sysv: %s",
+                        "%s: the version of %s is not known; hugeplan assumes one that uses no System V segments; if it does, write SharedMemory=sysv: %s",
                         instance->name, instance->engine->title, why);
         else if (lesson_use(lesson) == LESSON_KEEP && (!is_size || last->pages.n == 0))
-                log_line(LOG_WARNING, "%s is taken for version %s as before: %s", instance->name,
-                         last->version, why);
+                log_line(LOG_WARNING, "%s is assumed to have version %s as before: %s",
+                         instance->name, last->version, why);
         else if (lesson_use(lesson) == LESSON_KEEP)
-                log_line(LOG_WARNING, "%s keeps its last figure, %s%s: %s", instance->name,
+                log_line(LOG_WARNING, "%s keeps its last size, %s%s: %s", instance->name,
                          page_counts_format(arena, &pages),
-                         lesson->wrong ? ", though its settings may be others now" : "", why);
+                         lesson->wrong ? ", although its settings may have changed" : "", why);
         else if (pages.n > 0)
                 log_line(instance->engine->has_auto ? LOG_WARNING : LOG_INFO,
-                         "%s takes what was seen of it, %s: %s", instance->name,
+                         "%s gets its measured size, %s: %s", instance->name,
                          page_counts_format(arena, &pages), why);
         else
                 log_line(instance->engine->has_auto_by_looking ? LOG_NOTICE : LOG_WARNING,
@@ -225,9 +226,9 @@ static bool conclude(Command *command, const Lesson *lesson) {
                 say_not_learned(command->arena, lesson, why);
         else if (why)
                 log_line(
-                        LOG_WARNING, "%s: %s has to do: %s", lesson->instance->name,
+                        LOG_WARNING, "%s: using %s: %s", lesson->instance->name,
                         VEC_ANY(figure, &lesson->figures, figure->sizing.source == SIZING_LEARNED)
-                                ? "its last figure, which is larger than the estimate for its settings as they are now,"
+                                ? "its last size, which is larger than the estimate for its current settings"
                                 : "an estimate",
                         why);
         return use == LESSON_SAME || use == LESSON_LEARN;
@@ -246,9 +247,9 @@ static const char *keep(Command *command, const Lesson *lesson, const Learned *l
                             timeout_usec, &reply);
 
         if (r >= 0)
-                return reply.error
-                               ? arena_printf(arena, "hugepland does not take it: %s", reply.error)
-                               : text_from_json(arena, reply.parameters, "unkept");
+                return reply.error ? arena_printf(arena, "hugepland does not accept it: %s",
+                                                  reply.error)
+                                   : text_from_json(arena, reply.parameters, "unkept");
         const Reason beyond = learned_beyond(arena, read_config(command), lesson->instance,
                                              topology, &learned->pages);
 
@@ -275,11 +276,11 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
 
         if (why)
                 log_line(LOG_WARNING,
-                         "%s: what was learned is not kept: %s; the next boot will not know it",
+                         "%s: the learned size is not stored: %s; the next boot will not know it",
                          lesson->instance->name, why);
         if (lesson_use(lesson) == LESSON_LEARN)
                 log_line(LOG_NOTICE, "%s (%s)", learned_describe(arena, lesson->instance, &learned),
-                         why ? "not kept"
+                         why ? "not stored"
                              : root_path(arena, command->root,
                                          learned_path(arena, lesson->instance)));
         return !why;
@@ -318,7 +319,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 return (Seen){};
         if (ARRAY_SUM(each, config->instances, config->n_instances,
                       text_equals(each->unit, instance->unit)) != 1) {
-                *ret_why = "its unit runs other instances as well, which cannot be told apart";
+                *ret_why = "its unit also runs other instances, which cannot be distinguished";
                 return (Seen){};
         }
         const ServerLook look = server_look(command->root, arena, topology, instance->engine,
@@ -362,19 +363,19 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
 
         seen.is_exact = look.missing.n == 0 && refused == 0 && seen.pages.n == 1;
         if (seen.pages.n == 0 && refused == 0 && small_pages > 0)
-                *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
-                           "them; see its manual";
+                *ret_why = "its huge pages are available, but it uses small pages: it does "
+                           "not request huge pages; see its manual";
         if (seen.pages.n == 0 && refused > 0)
                 *vec_push(arena, &seen.pages) = (PageCount){size_bytes, 0};
         if (seen.pages.n > 0)
                 seen.pages.items[0].pages += refused;
         if (seen.pages.n == 0 || seen_is_likely(instance, size_bytes, seen.pages.items[0].pages))
                 return seen;
-        *ret_why = arena_printf(
-                arena,
-                "it has mapped %s, and its settings asked for %s before its start: it was "
-                "started with others",
-                page_counts_format(arena, &seen.pages), page_counts_format(arena, &learned->pages));
+        *ret_why = arena_printf(arena,
+                                "it has mapped %s, but its settings required %s before its start: "
+                                "it was started with other settings",
+                                page_counts_format(arena, &seen.pages),
+                                page_counts_format(arena, &learned->pages));
         seen.pages = (PageCounts){};
         seen.is_exact = false;
         return seen;
@@ -391,7 +392,8 @@ static bool look_while_it_runs(Command *command, const char *name) {
         Seen now = look_at_unit(command, instance, probe_topology(command->root, arena), &why);
 
         if (why)
-                log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", name, why);
+                log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s", name,
+                         why);
         if (!seen_is_any(&now))
                 return false;
         Learned learned = instance->learned;
@@ -407,10 +409,10 @@ static bool look_while_it_runs(Command *command, const char *name) {
         if (r < 0)
                 log_line(
                         LOG_WARNING,
-                        "%s: what was seen cannot be written to %s: %s; the next start will not know it",
+                        "%s: the measured size cannot be written to %s: %s; the next start will not know it",
                         name, path, strerror(-r));
-        log_line(LOG_NOTICE, "%s: seen: %s (%s)", name, seen_describe(arena, &learned.seen),
-                 r < 0 ? "not kept" : path);
+        log_line(LOG_NOTICE, "%s: measured: %s (%s)", name, seen_describe(arena, &learned.seen),
+                 r < 0 ? "not stored" : path);
         return r == 0;
 }
 
@@ -427,8 +429,8 @@ int verb_learn(Command *command) {
         if (!instance)
                 return fail_no_instance(command, name, config);
         if (root_is_host(command->root) && geteuid() != 0) {
-                log_line(LOG_ERR, "learn is for root: it asks databases as their owners, and keeps "
-                                  "what they say in /etc/hugeplan.d");
+                log_line(LOG_ERR, "learn requires root: it asks databases as their owners, and "
+                                  "stores the answers in /etc/hugeplan.d");
                 return EXIT_FAILED;
         }
         bool is_learning = may_learn(command, instance), is_known = is_learning;
@@ -443,11 +445,10 @@ int verb_learn(Command *command) {
         if (look_while_it_runs(command, name))
                 return EXIT_DONE;
         if (!is_learning)
-                log_line(
-                        LOG_NOTICE,
-                        "%s: there is nothing to be learned: its size is given, or it is only seen "
-                        "while its unit runs",
-                        name);
+                log_line(LOG_NOTICE,
+                         "%s: there is nothing to learn: its size is configured, or can "
+                         "only be measured while its unit runs",
+                         name);
         return is_known ? EXIT_DONE : EXIT_FAILED;
 }
 

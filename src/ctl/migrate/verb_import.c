@@ -184,18 +184,18 @@ static void print_places(const Command *command, const Suggestions *suggestions)
 
         VEC_FOREACH(place, &suggestions->places)
                 text_add_item(&places, arena_printf(arena, "%s (%zu)", place->title, place->n));
-        print_wrapped(command, "# Databases were looked for at: ", "#   ", text_string(&places));
+        print_wrapped(command, "# Looked for databases in: ", "#   ", text_string(&places));
         if (suggestions->passed_over.n > 0)
-                puts("# Passed over:");
+                puts("# Skipped:");
         VEC_FOREACH(passed, &suggestions->passed_over)
                 print_wrapped(command, "#   ", "#     ",
                               arena_printf(arena, "%s: %s", text_printable(arena, passed->name),
                                            passed->why));
-        print_wrapped(command, "# Lines that set huge pages were looked for in: ", "#   ",
-                      arena_printf(arena, "%s. Not in: programs that are no scripts, containers.",
+        print_wrapped(command, "# Looked for lines that set huge pages in: ", "#   ",
+                      arena_printf(arena, "%s. Not in: binary programs, containers.",
                                    setting_places_titles(arena)));
         if (root_is_host(command->root) && geteuid() != 0)
-                puts("# As root more would have been seen.");
+                puts("# Root would see more.");
 }
 
 static void print_import(Command *command, const Topology *topology, const Import *import) {
@@ -280,7 +280,7 @@ static int create_file(const Command *command, const char *path, const char *tex
         int r = root_create_file(command->root, path, text, 0644);
 
         if (r == -EEXIST) {
-                log_line(LOG_WARNING, "%s exists already and is left alone", path);
+                log_line(LOG_WARNING, "%s already exists and is not changed", path);
         } else if (r < 0) {
                 log_line(LOG_ERR, "%s: %s", path, strerror(-r));
                 return EXIT_FAILED;

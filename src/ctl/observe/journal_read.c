@@ -107,15 +107,15 @@ static int read_all(Command *command, Journal *journal, HistoryEntries *history)
 
 static const char *say_missing(const Command *command, bool is_there, int error) {
         if (!is_there)
-                return "there is no journal on this host: systemd-journald does not run, or keeps nothing";
+                return "there is no journal on this host: systemd-journald does not run, or stores nothing";
         if (error == -ENOPKG)
-                return "systemd's library (libsystemd.so.0) is not there to read the journal with";
+                return "systemd's library (libsystemd.so.0), which reads the journal, is not installed";
         if (error != -ENODATA)
                 return strerror(-error);
         return geteuid() == 0 || !root_is_host(command->root)
-                       ? "the journal has nothing of this boot, or it may not be read"
-                       : "nothing of the journal may be read: run it as root, or as a member of the "
-                         "group systemd-journal";
+                       ? "the journal has no entries of this boot, or may not be read"
+                       : "the journal may not be read: run this as root, or as a member of "
+                         "the group systemd-journal";
 }
 
 const HistoryEntries *journal_read(Command *command) {

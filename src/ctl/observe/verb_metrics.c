@@ -171,7 +171,7 @@ int verb_serve_metrics(Command *command) {
         int fd = service_listen_fd();
 
         if (fd < 0) {
-                log_line(LOG_ERR, "there is no socket: hugeplan-report.socket starts this");
+                log_line(LOG_ERR, "there is no socket: hugeplan-report.socket starts this verb");
                 return EXIT_USAGE;
         }
         int r = serve(&server, fd);

@@ -26,7 +26,7 @@ static bool may_write(Arena *arena, const char *path) {
         if (!*name)
                 wrong = "it is the name of a directory";
         else if (lstat(path, &st) == 0)
-                wrong = S_ISREG(st.st_mode) ? NULL : "it is no regular file";
+                wrong = S_ISREG(st.st_mode) ? NULL : "it is not a regular file";
         else if (errno != ENOENT || stat(directory, &st) < 0)
                 wrong = strerror(errno);
         if (wrong)
@@ -94,12 +94,12 @@ static int print_page(const Command *command, const char *path, const json_t *re
 
         if (r < 0)
                 log_line(LOG_ERR,
-                         "%s cannot be read: %s; install hugeplan again, name another template by "
-                         "--template=, or take --json",
+                         "%s cannot be read: %s; install hugeplan again, name another "
+                         "template by --template=, or use --json",
                          from, strerror(-r));
         else if (!page)
                 log_line(LOG_ERR,
-                         "%s is no template: it has no <script type=\"application/json\" "
+                         "%s is not a template: it has no <script type=\"application/json\" "
                          "id=\"report\">",
                          from);
         if (!page)

@@ -86,7 +86,7 @@ static int write_new_file(const char *path, const char *bytes, size_t size) {
 
 static int fail_to_write(const char *path, int error) {
         log_line(LOG_ERR, "%s: %s", path,
-                 error == -EEXIST ? "it is there already; name another file" : strerror(-error));
+                 error == -EEXIST ? "it already exists; name another file" : strerror(-error));
         return EXIT_FAILED;
 }
 
@@ -117,8 +117,8 @@ int verb_snapshot(Command *command) {
         const char *files = format_count(command->arena, tree.n);
 
         if (command->json == JSON_OFF)
-                printf("%s: %s names and files, %s. Of the files it has what hugeplan uses, and no more. Look through it "
-                       "before you give it away.\n",
+                printf("%s: %s names and files, %s. It contains only the parts of files "
+                       "that hugeplan uses. Review it before you pass it on.\n",
                        path, files, format_size(command->arena, size));
         else
                 print_json(command, json_pack("{ss si sb}", "file", path, "files", (int) tree.n,

@@ -45,7 +45,7 @@ void belief_ignore(const Client *client, const char *why) {
         if (!client->size.reported || is_within(belief->ignored_usec, log_pause_usec))
                 return;
         belief->ignored_usec = clock_now_usec();
-        log_line(LOG_NOTICE, "%s: what process %i of user %u says that it takes is ignored: %s",
+        log_line(LOG_NOTICE, "%s: the size reported by process %i of user %u is ignored: %s",
                  client->instance, (int) varlink_call_peer_pid(client->call),
                  varlink_call_peer_uid(client->call), why);
 }
@@ -94,7 +94,7 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
         if (beyond.kind != REASON_NONE)
                 client->size.unkept = arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
         else if (!described || !instance_is_learning(described))
-                client->size.unkept = "its file does not ask for that";
+                client->size.unkept = "the size is not determined for this instance";
         if (client->size.unkept)
                 return;
         kept.seen = described->learned.seen;
@@ -121,18 +121,18 @@ static const char *why_not(const Client *client, Belief *belief, const LoadedUni
 
         if (gate->is_starting) {
                 if (unit && pid != unit->control_pid && pid != unit->main_pid)
-                        return "it is of the unit that starts, and not what systemd has started for it";
+                        return "it belongs to the starting unit, but is not its control or main process";
                 uint64_t run = text_fold(TEXT_FOLD_START, gate->run);
 
                 if (belief->run == run)
-                        return "it was said for this start already";
+                        return "the size of this start was already reported";
                 belief->run = run;
                 return NULL;
         }
         if (uid != 0 && uid != unit->uid)
                 return "its user is not the unit's";
         if (is_within(belief->restarted_usec, restart_pause_usec))
-                return "it was said less than ten seconds ago";
+                return "a size was reported less than ten seconds ago";
         belief->restarted_usec = clock_now_usec();
         return NULL;
 }
@@ -150,7 +150,9 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         if (!instance_is_learning(known) ||
             learned_from_json(client->arena, client->size.reported, known,
                               keeper_look(manager->keeper)->topology, &learned) < 0) {
-                belief_ignore(client, "it is no figure, or not of pages that the instance takes");
+                belief_ignore(
+                        client,
+                        "the size is not valid, or is of other page sizes than the instance's");
                 return;
         }
         const char *why = why_not(client, belief, unit);
@@ -188,7 +190,7 @@ void beliefs_adopt(Manager *manager) {
                                 keeper_grow(manager->keeper, known, &pages, clock_now_usec());
                 }
                 if (client->size.unkept)
-                        log_line(LOG_WARNING, "%s: not kept: %s", client->instance,
+                        log_line(LOG_WARNING, "%s: not stored: %s", client->instance,
                                  client->size.unkept);
         }
         if (files && keeper_is_working(manager->keeper))

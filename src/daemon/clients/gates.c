@@ -195,8 +195,8 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
 
         if (error < 0)
                 log_line(LOG_INFO,
-                         "%s: systemd cannot be asked whether %s starts, so that it only learns "
-                         "whether its pages are reserved: %s",
+                         "%s: systemd cannot be asked whether %s starts, so the gate only "
+                         "checks whether its pages are reserved: %s",
                          client->instance, unit, strerror(-error));
         else
                 take_run(client, &units->items[0]);
@@ -302,6 +302,6 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                 ask_who_starts(client, config->unit);
                 return;
         }
-        belief_ignore(client, "it is not of its unit");
+        belief_ignore(client, "it does not belong to its unit");
         client_make_due(client);
 }

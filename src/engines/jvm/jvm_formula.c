@@ -94,10 +94,10 @@ static const Parameter parameters[] = {
         [USE_LARGE_PAGES] = {"UseLargePages", parse_switch, "write true", .initial = 1},
         [USE_LARGE_PAGES_IN_METASPACE] = {"UseLargePagesInMetaspace", parse_switch, "write false"},
         [USE_TRANSPARENT_HUGE_PAGES] = {"UseTransparentHugePages", parse_switch, "write false"},
-        {.name = "Xms", .takes_nothing = "the heap comes to Xmx, at the start or as it grows"},
+        {.name = "Xms", .takes_nothing = "the heap grows to Xmx"},
         {.name = "Xmn", .takes_nothing = "a part of the heap"},
         {.name = "AlwaysPreTouch", .takes_nothing = "it touches what is mapped anyway"},
-        {.name = "ZGenerational", .takes_nothing = "the heap is as large with it"},
+        {.name = "ZGenerational", .takes_nothing = "it does not change the size of the heap"},
         {.name = "MaxMetaspaceSize", .takes_nothing = small_pages},
         {.name = "MaxDirectMemorySize", .takes_nothing = small_pages},
         {.name = "Xss", .takes_nothing = small_pages},
@@ -121,10 +121,11 @@ static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_si
                                       "pages of 2M",
                                       page);
         if (v[XMX].number < page_size_bytes)
-                return setting_refuse(arena, v[XMX].setting,
-                                      "%s is less than one page of %s, so that Java would take "
-                                      "none; choose smaller pages",
-                                      format_size(arena, v[XMX].number), page);
+                return setting_refuse(
+                        arena, v[XMX].setting,
+                        "%s is less than one page of %s, so Java would take none; choose "
+                        "smaller pages",
+                        format_size(arena, v[XMX].number), page);
         if (v[USE_LARGE_PAGES].number == 0)
                 return setting_refuse(arena, v[USE_LARGE_PAGES].setting,
                                       "without it Java takes no reserved huge pages; write true");
@@ -132,9 +133,9 @@ static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_si
                 return setting_refuse(arena, v[USE_TRANSPARENT_HUGE_PAGES].setting,
                                       "with it Java takes no reserved huge pages; write false");
         if (v[USE_LARGE_PAGES_IN_METASPACE].number != 0)
-                return setting_refuse(arena, v[USE_LARGE_PAGES_IN_METASPACE].setting,
-                                      "with it Java takes as many as its classes come to need; "
-                                      "write false");
+                return setting_refuse(
+                        arena, v[USE_LARGE_PAGES_IN_METASPACE].setting,
+                        "with it Java takes as many as its classes need; write false");
         return NULL;
 }
 
@@ -372,12 +373,13 @@ static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_s
 
         if (major == 17 && version_side(parameters_version(v), CODE_CACHE_ROUNDED_SINCE) == 0 &&
             code_cache_bytes(&machine) % page_size_bytes != 0)
-                return "an upper bound for any 17, for its update is not known: from 17.0.10 on a code cache that is "
-                       "no multiple of the page takes huge pages, too";
+                return "an upper bound for any 17, because its update is not known: from "
+                       "17.0.10 on a code cache that is not a multiple of the page takes "
+                       "huge pages, too";
         if (major == 0)
                 return arena_printf(arena,
-                                    "an upper bound, the most of OpenJDK 8 to %" PRIu64
-                                    "; server_version= says which of them it is",
+                                    "an upper bound, the largest of OpenJDK 8 to %" PRIu64
+                                    "; set server_version= to the version",
                                     newest);
         if (v[SERVER_VERSION].number > newest)
                 return arena_printf(arena, "an estimate by the rule of OpenJDK %" PRIu64, newest);

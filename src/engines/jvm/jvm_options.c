@@ -63,7 +63,7 @@ void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *pa
                                                "'8-13:-', or with '#'");
 
                         diag.line = lines.number;
-                        diags_report(problems, diag, "this is no option, and is passed over");
+                        diags_report(problems, diag, "this is not an option, and is ignored");
                 }
         }
 }

@@ -131,7 +131,7 @@ static const char *add_file(Search *search, const char *path, const char *origin
         SourceText text = source_read(search->sources, arena, path);
         const char *wrong = text.error < 0               ? strerror(-text.error)
                             : text.size > FILE_BYTES_MAX ? "it is too large for a file of options"
-                            : memchr(text.text, '\0', text.size) ? "it is no text file"
+                            : memchr(text.text, '\0', text.size) ? "it is not a text file"
                                                                  : NULL;
 
         if (wrong)
@@ -245,12 +245,11 @@ static bool has_settings(const Search *search, const char *value) {
 
 static const char *refuse_computed(const Search *search, const Variable *variable,
                                    const char *how) {
-        return arena_printf(
-                search->arena,
-                "%s: %s is %s, which only a running %s tells; write its options plainly, "
-                "or Pages=",
-                variable->origin ? variable->origin : search->target->unit, variable->name, how,
-                search->product->title);
+        return arena_printf(search->arena,
+                            "%s: %s is %s, which only a running %s shows; write its options "
+                            "without variables, or Pages=",
+                            variable->origin ? variable->origin : search->target->unit,
+                            variable->name, how, search->product->title);
 }
 
 static const char *add_script_variable(Search *search, const char *name) {
@@ -363,10 +362,10 @@ static const char *add_product(Search *search) {
         if (!wrong && product->has_options_by_version && search->directory)
                 wrong = add_versions_file(search);
         if (!wrong && search->script.is_cut)
-                wrong = arena_printf(search->arena,
-                                     "%s: the scripts that it starts set more than is read of any; "
-                                     "write Pages=",
-                                     search->target->unit);
+                wrong = arena_printf(
+                        search->arena,
+                        "%s: its scripts set more options than hugeplan reads; write Pages=",
+                        search->target->unit);
         while (!wrong && (name = text_next_word(search->arena, &names, " ")))
                 wrong = add_script_variable(search, name);
         const char *heap_name = product->heap_variable;
@@ -416,8 +415,8 @@ static const char *check_settings(const Search *search) {
         const char *place = file ? file : unit;
 
         if (!place)
-                return "nothing says where Java's options stand; write Unit=, or ConfigFile= "
-                       "(jvm.options, or an argument file)";
+                return "it is not known where Java's options are; write Unit=, or "
+                       "ConfigFile= (jvm.options, or an argument file)";
         if (!settings_find(settings, "UseLargePages") &&
             !settings_find(settings, "UseTransparentHugePages"))
                 return arena_printf(
@@ -429,10 +428,11 @@ static const char *check_settings(const Search *search) {
                         : search->target->instance ? "; add it, or remove this instance"
                                                    : "");
         if (!settings_find(settings, "Xmx"))
-                return arena_printf(search->arena,
-                                    "%s: there is no -Xmx, so that the heap depends on the host's "
-                                    "memory; write one such as -Xmx31g",
-                                    place);
+                return arena_printf(
+                        search->arena,
+                        "%s: there is no -Xmx, so the heap depends on the host's memory; "
+                        "write one such as -Xmx31g",
+                        place);
         return NULL;
 }
 
@@ -469,7 +469,7 @@ static const char *gather_jvm(Arena *arena, const Engine *engine UNUSED, const E
 
 static const EngineFallback fallback = {
         "UseLargePages", NULL,
-        "where the heap's pages cannot be had at its start, Java goes on with small ones; its log has the warning 'Failed to reserve and commit memory'"};
+        "if the heap's pages are not available at its start, Java continues with small pages; its log has the warning 'Failed to reserve and commit memory'"};
 
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         CLEANUP(arena_freep) Arena *arena = arena_new();

@@ -252,20 +252,21 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
 
         if (!version_may_precede(version, VERSION(11, 9)))
                 return arena_printf(
-                        arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
+                        arena,
+                        "an estimate, because %s is newer than this rule, which was " MEASURED,
                         values[SERVER_VERSION].setting->value);
         if (may_be_one && !may_be_chunks)
                 return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
-                       ": the pool's alignment takes less by chance";
+                       ": the pool's alignment usually takes less";
         if (!may_be_one)
                 return "an upper bound, " MEASURED
-                       ": at most 8 pages of 2M more than the server takes, but for rounding to chunks";
+                       ": at most 8 pages of 2M more than the server takes, except for rounding to chunks";
         return version.n_known == 0
-                       ? "an upper bound for any version from 10.5 on, for the version is not known: "
-                         "how the pool is rounded up depends on it"
+                       ? "an upper bound for any version from 10.5 on, because the version "
+                         "is not known: how the pool is rounded up depends on it"
                        : arena_printf(
                                  arena,
-                                 "an upper bound for any %s, for its last number is not known: "
+                                 "an upper bound for any %s, because its last number is not known: "
                                  "how the pool is rounded up depends on it",
                                  values[SERVER_VERSION].setting->value);
 }
@@ -285,16 +286,17 @@ static const char *add_mariadb(Arena *arena, const Settings *settings, const Par
         if (pool_bytes < page_size_bytes)
                 return arena_printf(arena,
                                     "innodb_buffer_pool_size: %s is less than one page of %s, so "
-                                    "that MariaDB would take none; choose smaller pages",
+                                    "MariaDB would take none; choose smaller pages",
                                     format_size(arena, pool_bytes),
                                     format_page_size(arena, page_size_bytes));
         if (!add_pool(arena, sizing, values))
-                return arena_printf(arena,
-                                    "innodb_buffer_pool_size: this version maps the pool in chunks "
-                                    "of %s, less than one page of %s, so that it would take none; "
-                                    "choose smaller pages, or set innodb_buffer_pool_chunk_size",
-                                    format_size(arena, chunk_bytes(values, POOL_64_CHUNKS)),
-                                    format_page_size(arena, page_size_bytes));
+                return arena_printf(
+                        arena,
+                        "innodb_buffer_pool_size: this version maps the pool in chunks of "
+                        "%s, less than one page of %s, so it would take none; choose "
+                        "smaller pages, or set innodb_buffer_pool_chunk_size",
+                        format_size(arena, chunk_bytes(values, POOL_64_CHUNKS)),
+                        format_page_size(arena, page_size_bytes));
         /* One buffer is filled while the other is written. */
         sizing_add_mapping(arena, sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, sizing, "InnoDB log buffer, the second", log_bytes, 1);

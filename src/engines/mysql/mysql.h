@@ -127,10 +127,9 @@ const char *mysql_start_read_files(MysqlStart *start);
 
 /* Refuses versions whose key buffers take segments, too. WHO is "MySQL up to 5.7". */
 static inline const char *refuse_segments(Arena *arena, const Setting *version, const char *who) {
-        return setting_refuse(
-                arena, version,
-                "%s takes System V segments, which this rule does not know; write "
-                "SharedMemory=sysv and Pages=: for each chunk of 128M 66 pages of 2M, "
-                "and the key buffer",
-                who);
+        return setting_refuse(arena, version,
+                              "%s takes System V segments, which this rule does not support; "
+                              "write SharedMemory=sysv and Pages=: for each chunk of 128M 66 "
+                              "pages of 2M, and the key buffer",
+                              who);
 }

@@ -128,10 +128,11 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                        "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
                        "innodb_buffer_pool_instances";
         if (!version_may_precede(parameters_version(values), VERSION(9, 8)))
-                return arena_printf(arena,
-                                    "an estimate for pages of the host's default size, for %s is "
-                                    "newer than this rule, which was " MEASURED,
-                                    version->value);
+                return arena_printf(
+                        arena,
+                        "an estimate for pages of the host's default size, because %s is "
+                        "newer than this rule, which was " MEASURED,
+                        version->value);
         return arena_printf(
                 arena,
                 "an upper bound for pages of the host's default size, at most 8 pages of 2M more than the server takes, " MEASURED

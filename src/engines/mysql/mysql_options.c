@@ -78,7 +78,7 @@ static const char *refuse(const Reader *reader, const Place *place, const char *
 /* Returns what ERROR means, as the end of a sentence. */
 static const char *unopened_text(const Reader *reader, int error) {
         return error == -ENOENT || error == -ENOTDIR
-                       ? "is not there"
+                       ? "does not exist"
                        : arena_printf(reader->arena, "cannot be read: %s", strerror(-error));
 }
 
@@ -171,7 +171,7 @@ static const char *read_directive(const Reader *reader, const Place *place, cons
 
         if ((directory && !*directory) || (file && !*file) ||
             TEXT_IS_ANY(line, "include", "includedir"))
-                return refuse(reader, place, "there must be a path behind this directive");
+                return refuse(reader, place, "a path must follow this directive");
         if (directory)
                 return include_directory(reader, place, included_path(reader, directory));
         if (file)
@@ -233,7 +233,7 @@ static const char *read_text(const Reader *reader, Place *place, const SourceTex
         for (; !wrong && (line = source_line(reader->arena, &lines)); start = lines.at) {
                 place->line = lines.number;
                 if (memchr(start, '\0', (size_t) (lines.at - start)))
-                        return refuse(reader, place, "a NUL byte; this is no option file");
+                        return refuse(reader, place, "a NUL byte; this is not an option file");
                 wrong = read_line(reader, place, &group, line);
         }
         return wrong;

@@ -96,11 +96,11 @@ static Settings collect(const Server *server, const char *version, bool may_gues
                 if (mysql_option_set(server->arena, option, names, &settings) &&
                     use == GROUP_GUESSED)
                         note(server, NULL,
-                             arena_printf(server->arena,
-                                          "%s: the version of %s is not known, so that [%s] is "
-                                          "taken for its own",
-                                          option->origin, server->start.product->title,
-                                          option->group),
+                             arena_printf(
+                                     server->arena,
+                                     "%s: the version of %s is not known, so its group is assumed to be "
+                                     "[%s]",
+                                     option->origin, server->start.product->title, option->group),
                              NULL);
         }
         VEC_FOREACH(option, &options)
@@ -192,8 +192,8 @@ static const char *read_persisted(const Server *server, const char *data_directo
         if (text.error == -ENOENT || text.error == -ENOTDIR) {
                 if (sources->list(sources, arena, data_directory, &names) < 0)
                         note(server, data_directory,
-                             "the data directory cannot be read, so that nothing is known of "
-                             "settings persisted there",
+                             "the data directory cannot be read, so settings persisted there "
+                             "are not known",
                              "correct DataDirectory=, or mount it before hugeplan starts");
                 return NULL;
         }
@@ -220,15 +220,14 @@ static const char *check_large_pages(const Server *server) {
                                                strrchr(option->origin, ':'));
         if (!setting)
                 return arena_printf(server->arena,
-                                    "large_pages is not set, so that %s takes no huge pages and "
-                                    "the reservation would lie idle; add large-pages to [%s] in %s",
+                                    "large_pages is not set, so %s takes no huge pages and the "
+                                    "reservation would be idle; add large-pages to [%s] in %s",
                                     product->title, product->group,
                                     best ? best : product->files[0]);
         if (!text_equals(setting->value, "ON"))
                 return arena_printf(server->arena,
-                                    "large_pages (%s) is off for %s, which knows 1, ON and TRUE "
-                                    "only, so that the reservation would lie idle; write "
-                                    "large-pages=ON",
+                                    "large_pages (%s) is off for %s, which accepts 1, ON and TRUE "
+                                    "only, so the reservation would be idle; write large-pages=ON",
                                     setting->origin, product->title);
         return NULL;
 }
@@ -290,24 +289,25 @@ static const char *gather(Arena *arena, const Engine *engine, const EngineTarget
         *ret = (Gathered){.problems = diags_in(arena)};
         if (!start->unit && target->unit)
                 note(&server, NULL,
-                     arena_printf(arena,
-                                  "there is no unit %s, so that nothing is known of the options "
-                                  "it passes",
-                                  target->unit),
+                     arena_printf(
+                             arena,
+                             "there is no unit %s, so the options that it passes are not known",
+                             target->unit),
                      "correct Unit=");
         if (start->unit && !start->command.is_found)
                 note(&server, start->unit->fragment_path,
-                     "no ExecStart= here names mariadbd or mysqld, so that nothing is known of "
-                     "the options it passes",
+                     "no ExecStart= names mariadbd or mysqld, so the options that it "
+                     "passes are not known",
                      NULL);
         const char *wrong = mysql_start_read_files(&server.start);
 
         if (!wrong && start->files.paths.n == 0 && !start->unit)
-                wrong = arena_printf(arena,
-                                     "neither %s nor an option file such as %s is there; write "
-                                     "Unit= or ConfigFile=",
-                                     target->unit ? target->unit : start->product->units[0],
-                                     start->product->files[0]);
+                wrong = arena_printf(
+                        arena,
+                        "neither %s nor an option file such as %s exists; write Unit= or "
+                        "ConfigFile=",
+                        target->unit ? target->unit : start->product->units[0],
+                        start->product->files[0]);
         if (wrong)
                 return wrong;
         if (start->files.paths.n > 0)
@@ -355,7 +355,7 @@ static const char version_option[] = "--no-defaults";
 
 static const EngineFallback mariadb_fallback = {
         "large_pages", NULL,
-        "large_pages falls back silently: the key caches come first, and the part of its buffer pool for which it found none at its start is in small pages"};
+        "large_pages falls back silently: the key caches are allocated first, and the part of its buffer pool without huge pages at its start is in small pages"};
 
 const EngineReader reader_mariadb = {
         .gather = gather,

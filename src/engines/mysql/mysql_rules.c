@@ -38,9 +38,9 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
                 return;
         rule_report(
                 run, rule_at_name(run, instance, "large_pages"),
-                "write large-pages = ON in the group [mysqld], or take the instance out of the "
-                "plan",
-                "%s has large-pages off%s: the %s reserved for it stay empty, and it takes as much again in small pages",
+                "write large-pages = ON in the group [mysqld], or remove the "
+                "instance",
+                "%s has large-pages off%s: the %s reserved for it stay unused, and it takes the same amount in small pages",
                 instance->config->name, setting ? "" : ", which is the default",
                 rule_planned_pages(run->arena, instance));
 }
@@ -77,11 +77,11 @@ static void find_pool_only(RuleRun *run, const RuleInstance *instance) {
                 run, rule_at_size(instance), remedy,
                 "%s plans %s, which is the buffer pool alone; %s%s: %s", instance->config->name,
                 rule_planned_pages(run->arena, instance),
-                is_mariadb(instance) ? "alignment, log buffers and key caches come on top"
-                                     : "every chunk of the pool takes descriptors on top",
+                is_mariadb(instance) ? "alignment, log buffers and key caches take more"
+                                     : "every chunk of the pool also takes descriptors",
                 needed,
                 is_mariadb(instance)
-                        ? "the key caches come first, and then the buffer pool gets none at all, silently"
+                        ? "the key caches are allocated first, and the buffer pool then silently gets none at all"
                         : "the last chunks fall back to small pages");
 }
 
@@ -107,7 +107,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
                             instance->config->name, rule_planned_pages(run->arena, instance),
                             format_count(run->arena, sizing->pages),
                             is_mariadb(instance)
-                                    ? "the buffer pool, one mapping, gets none at all, silently"
+                                    ? "the buffer pool, one mapping, silently gets none at all"
                                     : "the last chunks of the pool fall back to small pages");
 }
 
@@ -128,7 +128,7 @@ static void find_1g(RuleRun *run, const RuleInstance *instance) {
                 run, (Diag){.file = instance->config->file, .key = "PageSize"},
                 "give it PageSize=1G and pages of its own, or limit it: systemd "
                 "cannot, a hugetlb control group can (hugetlb.1GB.rsvd.max = 0)",
-                "%s takes the largest pages first, and this host has or plans %s pages of 1G: its pool of %s takes up to %s of those from whom they are for, and its own %s stay empty",
+                "%s takes the largest pages first, and this host has or plans %s pages of 1G: its pool of %s takes up to %s of those from their instances, and its own %s stay unused",
                 instance->config->name, format_count(run->arena, found),
                 format_size(run->arena, pool),
                 format_count(run->arena, MIN(found, div_round_up(pool, GIB))),
@@ -146,7 +146,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
                 run, rule_at_setting(run, setting),
                 arena_printf(
                         run->arena,
-                        "take memlock out (huge pages are never swapped), or systemctl edit %s: [Service] AmbientCapabilities=CAP_IPC_LOCK",
+                        "remove memlock (huge pages are never swapped), or systemctl edit %s: [Service] AmbientCapabilities=CAP_IPC_LOCK",
                         instance->config->unit),
                 "%s has memlock on, and %s gives neither CAP_IPC_LOCK nor LimitMEMLOCK=infinity: 'Failed to lock memory', errno 12",
                 instance->config->name, instance->config->unit);
@@ -185,7 +185,7 @@ static void find_memlock_bytes(RuleRun *run, const RuleInstance *instance) {
         rule_report(
                 run, rule_at_unit(limit),
                 arena_printf(run->arena,
-                             "systemctl edit %s: [Service] LimitMEMLOCK=%s, if that was meant",
+                             "systemctl edit %s: [Service] LimitMEMLOCK=%s, if that is intended",
                              unit->name, format_size(run->arena, mul_saturated(bytes, KIB))),
                 "a bare number is bytes here, %s in all; in limits.conf it would be kB (%s). Huge pages do not need it, memlock and io_uring do",
                 format_size(run->arena, bytes), format_size(run->arena, mul_saturated(bytes, KIB)));

@@ -191,7 +191,7 @@ static const char *read_named(MysqlStart *start, const char *path, const char *r
         const char *wrong, *unopened;
 
         if (*path != '/')
-                return arena_printf(start->arena, "%s: '%s' is no absolute path", reason, path);
+                return arena_printf(start->arena, "%s: '%s' is not an absolute path", reason, path);
         wrong = mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
         if (wrong || !unopened)
                 return wrong;
@@ -278,7 +278,7 @@ static const char *find_absent(const Engine *engine, Arena *arena, const EngineT
                             strcasecmp(*group + strlen(*group) - n, start.group_suffix) == 0))
                 return NULL;
         return arena_printf(
-                arena, "%s is for a server that there is not (no option file has a group [%s%s])",
+                arena, "%s is for a server that does not exist (no option file has a group [%s%s])",
                 target->unit, product->group, start.group_suffix);
 }
 

@@ -33,7 +33,7 @@ static void find_installed(Finder *finder, const Engine *engine) {
                                 .found = instance->origin,
                                 .target = {.config_file = file, .unit = unit},
                                 .note = unit ? NULL
-                                             : "Oracle ships no unit: write the service that starts it into Unit=",
+                                             : "Oracle ships no unit: name the service that starts it in Unit=",
                         });
         }
 }
@@ -69,8 +69,8 @@ static void find_running(Finder *finder, const Engine *engine) {
                                            .user = finder_user(finder, process)},
                                 .note = finder_service(process)
                                                 ? NULL
-                                                : "It runs in no service of the host's: write the "
-                                                  "service that is to start it into Unit=",
+                                                : "It runs in no service of the host: name the service that will "
+                                                  "start it in Unit=",
                                 .process = process,
                         });
         }

@@ -47,7 +47,7 @@ static const Parameter parameters[] = {
         [USE_LARGE_PAGES] = {"use_large_pages", NULL, "write ONLY, TRUE, AUTO or AUTO_ONLY",
                              LARGE_PAGES_TRUE,
                              PARAMETER_WORDS("false", "true", "only", "auto", "auto_only")},
-        [SPFILE] = {.name = "spfile", .takes_nothing = "where the parameters stand"},
+        [SPFILE] = {.name = "spfile", .takes_nothing = "the place of the parameters"},
         /* Not a parameter of Oracle's: see `ipcs -m`, or "Dump of system resources" in the alert log. */
         [SHARED_SEGMENTS] = {"segments", parse_u64, "write how many the SGA has, such as 4",
                              SEGMENTS, .minimum = 1, .maximum = 4096},
@@ -63,7 +63,7 @@ static const Parameter parameters[] = {
         {.name = "sessions", .takes_nothing = within_sga},
         {.name = "pga_aggregate_target", .takes_nothing = in_pga},
         {.name = "pga_aggregate_limit", .takes_nothing = in_pga},
-        {.name = "lock_sga", .takes_nothing = "huge pages are locked as they are"},
+        {.name = "lock_sga", .takes_nothing = "huge pages are always locked"},
 };
 
 const ParameterTable oracle_parameter_table = {parameters, ARRAY_LEN(parameters),
@@ -115,11 +115,12 @@ static const char *caveat(const ParameterValue *values) {
                 return "an estimate; with use_large_pages=AUTO or AUTO_ONLY Oracle changes the "
                        "pools by itself: ONLY leaves them to hugeplan";
         if (values[SPFILE].setting && values[SPFILE].setting->origin)
-                return "an estimate from a server parameter file, whose format Oracle does not "
-                       "document; to be sure, CREATE PFILE FROM SPFILE and name that by "
-                       "ConfigFile=, or compare with EXPECTED_PAGES in the alert log";
-        return "an estimate: a page is allowed for each segment of the SGA; EXPECTED_PAGES in the "
-               "alert log is exact";
+                return "an estimate from a server parameter file, whose format Oracle "
+                       "does not document; to be sure, CREATE PFILE FROM SPFILE and name "
+                       "that in ConfigFile=, or compare with EXPECTED_PAGES in the alert "
+                       "log";
+        return "an estimate: a page is added for each segment of the SGA; "
+               "EXPECTED_PAGES in the alert log is exact";
 }
 
 /* ---- several instances ---- */

@@ -271,17 +271,15 @@ static const char *include(Reader *reader, const Scanner *scanner, const Setting
         const char *path = fill_in(reader, scanner->path, parameter->value);
 
         if (*parameter->value == '+')
-                return refuse(
-                        reader, parameter->origin,
-                        "the parameters are in ASM, which Oracle alone can read; have SQL*Plus "
-                        "CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and name that file "
-                        "by ConfigFile=, give the size by Memory=, or let it start once with "
-                        "Shortage=degrade: what it then maps is seen");
+                return refuse(reader, parameter->origin,
+                              "the parameters are in ASM, which only Oracle can read; run CREATE "
+                              "PFILE='/etc/oracle/initSID.ora' FROM SPFILE in SQL*Plus and name "
+                              "that file in ConfigFile=, set the size by Memory=, or let it "
+                              "start once with Shortage=degrade: what it then maps is measured");
         if (!path)
-                return refuse(
-                        reader, parameter->origin,
-                        "what '?' (ORACLE_HOME) or '@' (the SID) stands for is not known; write "
-                        "the whole path");
+                return refuse(reader, parameter->origin,
+                              "the value of '?' (ORACLE_HOME) or '@' (the SID) is not known; "
+                              "write the whole path");
         return read_file(reader, path, parameter->origin, depth + 1);
 }
 
@@ -293,7 +291,7 @@ static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned de
         if (name.kind == TOKEN_UNCLOSED)
                 return refuse(reader, origin, "a quote is not closed in its line");
         if (name.kind != TOKEN_WORD || scanner->next.kind != TOKEN_EQUALS) {
-                note(reader, scanner, name.line, "this is no assignment, and is passed over");
+                note(reader, scanner, name.line, "this is not an assignment, and is ignored");
                 return NULL;
         }
         take(scanner);
@@ -364,9 +362,9 @@ static const char *read_file(Reader *reader, const char *path, const char *origi
         if (!text)
                 return arena_printf(
                         arena,
-                        "%s: this server parameter file is cut off or damaged; have "
-                        "SQL*Plus CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and "
-                        "name that file by ConfigFile=",
+                        "%s: this server parameter file is cut off or damaged; run CREATE "
+                        "PFILE='/etc/oracle/initSID.ora' FROM SPFILE in SQL*Plus and name "
+                        "that file in ConfigFile=",
                         path);
         reader->parameters->spfile = path;
         return read_text(reader, path, text, size, depth);

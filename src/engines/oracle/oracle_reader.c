@@ -50,8 +50,9 @@ static const char *version_of(Arena *arena, const char *home) {
 }
 
 static const char missing_remedy[] =
-        "have SQL*Plus CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and name that file by "
-        "ConfigFile=, or give the size by Memory=";
+        "run CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE in "
+        "SQL*Plus and name that file in ConfigFile=, or set the size by "
+        "Memory=";
 
 /* Sets *RET_SID to the only SID that has parameters in the file; NULL: none has. Returns false if several have. */
 static bool infer_sid(Arena *arena, const OracleParameters *read, const char **ret_sid) {
@@ -82,19 +83,21 @@ static const char *add_file(const Search *search, const OracleFile *file, bool i
                 oracle_parameters_read(arena, search->sources, file, &read, &search->ret->problems);
 
         if (!wrong && !sid && !infer_sid(arena, &read, &sid))
-                wrong = arena_printf(arena,
-                                     "%s: this is for several instances; say which by "
-                                     "Environment=ORACLE_SID= in the unit, or by a file that is "
-                                     "called initSID.ora",
-                                     file->path);
+                wrong = arena_printf(
+                        arena,
+                        "%s: this is for several instances; name one by "
+                        "Environment=ORACLE_SID= in the unit, or by a file that is named "
+                        "initSID.ora",
+                        file->path);
         search->ret->is_read |= !wrong;
         /* Without any of them Oracle adds up its pools, whose defaults depend on the host. */
         if (!wrong && !ARRAY_ANY(name, sizes, ARRAY_LEN(sizes),
                                  oracle_parameter_find(&read, sid, *name) != NULL))
-                wrong = arena_printf(arena,
-                                     "%s: neither sga_max_size nor sga_target is set; set one of "
-                                     "them, or give the size by Memory=",
-                                     file->path);
+                wrong = arena_printf(
+                        arena,
+                        "%s: neither sga_max_size nor sga_target is set; set one of them, "
+                        "or set the size by Memory=",
+                        file->path);
         if (wrong)
                 return wrong;
         const char *prefix = is_one_of_several && sid ? arena_printf(arena, "%s.", sid) : "";
@@ -175,13 +178,13 @@ static const char *choose_sid(const Search *search, const char *sid, const char 
         const OracleInstance *known = oracle_instances_find(&search->all, sid);
 
         if (!oracle_sid_is_valid(sid))
-                return "ORACLE_SID in the unit is none: letters, digits and _ $ # + - are expected";
+                return "ORACLE_SID in the unit is not valid: letters, digits and _ $ # + - are expected";
         if (!home && !known)
-                return arena_printf(search->arena,
-                                    "%s is not in /etc/oratab, so that its ORACLE_HOME is not "
-                                    "known; add it there, or write ConfigFile= or DataDirectory= "
-                                    "(ORACLE_HOME)",
-                                    sid);
+                return arena_printf(
+                        search->arena,
+                        "%s is not in /etc/oratab, so its ORACLE_HOME is not known; add it "
+                        "there, or write ConfigFile= or DataDirectory= (ORACLE_HOME)",
+                        sid);
         *vec_push(search->arena, chosen) = (OracleInstance){
                 .sid = sid,
                 .home = home ? home : known->home,
@@ -228,12 +231,12 @@ static const char *choose(const Search *search, OracleInstances *chosen) {
                         return choose_sid(search, sid, home, chosen);
         }
         return search->all.n > 0
-                       ? "no instance in /etc/oratab has the flag Y, by which dbstart goes; set it, "
-                         "or say which one it is by Environment=ORACLE_SID= in the unit or by "
-                         "ConfigFile="
-                       : "nothing says which instance it is: there is no /etc/oratab; write "
-                         "ConfigFile= (initSID.ora), or Environment=ORACLE_SID= and ORACLE_HOME= in "
-                         "the unit";
+                       ? "no instance in /etc/oratab has the flag Y, which dbstart "
+                         "requires; set it, or name the instance by Environment=ORACLE_SID= "
+                         "in the unit or by ConfigFile="
+                       : "the instance is not known, because there is no /etc/oratab; write "
+                         "ConfigFile= (initSID.ora), or Environment=ORACLE_SID= and "
+                         "ORACLE_HOME= in the unit";
 }
 
 static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
@@ -271,7 +274,7 @@ static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
 static const EngineFallback fallback = {
         NULL, NULL,
         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
-        "hugeplanctl check tells what is missing (ora-true, ora-group, ora-memlock)"};
+        "hugeplanctl check names what is missing (ora-true, ora-group, ora-memlock)"};
 
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         if (text_starts_with(word, "ora_pmon_")) /* a process */

@@ -60,7 +60,7 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
                         rule_report(
                                 run, rule_at_setting(run, setting),
                                 "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead",
-                                "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
+                                "%s has %s=%s: automatic memory management uses /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
                                 sga->name,
                                 setting == target ? "memory_target" : "memory_max_target",
                                 setting->value);
@@ -88,7 +88,7 @@ static void find_false(RuleRun *run, const RuleInstance *instance) {
                 if (is_large_pages(sga, "false") && instance->planned->pages_wanted > 0)
                         rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
+                                "%s has use_large_pages=FALSE: what is reserved for it of %s stays unused, and the SGA takes the same amount in small pages",
                                 sga->name, rule_planned_pages(run->arena, instance));
 }
 
@@ -99,7 +99,7 @@ static void find_true(RuleRun *run, const RuleInstance *instance) {
                 if (!sga->large_pages || is_large_pages(sga, "true"))
                         rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
+                                "%s has use_large_pages=TRUE%s: if some of %s are missing, it starts with a mixed SGA and large page tables",
                                 sga->name, sga->large_pages ? "" : ", which is the default",
                                 rule_planned_pages(run->arena, instance));
 }
@@ -113,7 +113,7 @@ static void find_auto(RuleRun *run, const RuleInstance *instance) {
                 if (is_auto_only || is_large_pages(sga, "auto"))
                         rule_report(
                                 run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
+                                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, against the plan, and takes pages from other nodes and instances",
                                 sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
         }
 }
@@ -138,7 +138,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
         rule_report(
                 run, rule_at_size(instance),
                 arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64, sizing->pages),
-                "%s plans %s, and its SGA needs %s: with use_large_pages=only it does not start (ORA-27102), else it is mixed",
+                "%s plans %s, and its SGA needs %s: with use_large_pages=only it does not start (ORA-27102), otherwise the SGA is mixed",
                 instance->config->name, rule_planned_pages(run->arena, instance),
                 format_count(run->arena, sizing->pages));
 }
@@ -187,7 +187,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
 
         rule_report(
                 run, diag, memlock_remedy(run, instance),
-                "%s needs %s, and %s may lock %s%s: the kernel (%s) goes by that limit and refuses its shared memory (ORA-27102)",
+                "%s needs %s, and %s may lock %s%s: the kernel (%s) applies that limit and refuses its shared memory (ORA-27102)",
                 instance->config->name, rule_planned_pages(run->arena, instance),
                 instance->config->unit, format_size(run->arena, bytes),
                 !assignment ? ", systemd's default"
@@ -223,11 +223,11 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
                                   instance->config->unit)
                         : arena_printf(run->arena,
                                        "usermod -aG " NAME_HUGETLB_GROUP
-                                       " %s, or write the service that starts it into Unit=",
+                                       " %s, or name the service that starts it in Unit=",
                                        owner->name),
                 "%s: user %s is not in the group that may use System V huge pages (" NAME_HUGETLB_GROUP
                 ", vm.hugetlb_shm_group=%" PRIu64
-                ")%s, and since Linux 5.16 a memlock limit no longer grants them: shmget() fails with EPERM (ORA-27125)",
+                ")%s, and since Linux 5.16 a memlock limit no longer allows them: shmget() fails with EPERM (ORA-27125)",
                 instance->config->name, owner->name, run->input->facts->shm_group,
                 has_unit ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
                          : "");
@@ -252,7 +252,7 @@ static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
                                .line = limit->origin.line,
                                .key = "memlock"},
                         memlock_remedy(run, instance),
-                        "the limit for %s counts when somebody logs in, not for %s, which has systemd's default of 8M",
+                        "the limit for %s applies to logins, not to %s, which has systemd's default of 8M",
                         instance->facts->owner.name, instance->config->unit);
                 return;
         }
@@ -296,7 +296,7 @@ static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
                                           format_size(run->arena, mul_saturated(kib, KIB)),
                                           format_size(run->arena, rule_planned_bytes(instance)))
                                 : arena_printf(run->arena,
-                                               "'%s' is no number: pam_limits passes over the line",
+                                               "'%s' is not a number: pam_limits ignores the line",
                                                limit->value);
                 diag.remedy = "write unlimited, or a number of kB";
                 rule_add(run, &diag);
@@ -314,7 +314,7 @@ static void add_shm(RuleRun *run, const char *file, const char *key, const char 
                                                   arena_printf(run->arena, "%" PRIu64, now))
                         : NULL;
         const char *line = setting_source
-                                   ? arena_printf(run->arena, ", and take out %s",
+                                   ? arena_printf(run->arena, ", and remove %s",
                                                   setting_source_format(run->arena, setting_source))
                                    : "";
 
@@ -404,8 +404,8 @@ static void find_asm(RuleRun *run) {
                         is_asm ? "describe it in /etc/hugeplan.d if SHOW PARAMETER "
                                  "memory_target says 0, else silence this rule"
                                : "describe it in /etc/hugeplan.d, or silence this rule",
-                        is_asm ? "%s is not planned for: with MEMORY_TARGET=0 an ASM instance takes huge pages as well, which another instance then misses"
-                               : "%s, the Grid Infrastructure repository, is not planned for: it may take up to 1G of huge pages, which another instance then misses",
+                        is_asm ? "%s is not planned for: with MEMORY_TARGET=0 an ASM instance takes huge pages as well, which another instance then lacks"
+                               : "%s, the Grid Infrastructure repository, is not planned for: it may take up to 1G of huge pages, which another instance then lacks",
                         sid->sid);
         }
 }
@@ -425,7 +425,7 @@ static void find_thp(RuleRun *run, const RuleInstance *instance) {
         rule_report(
                 run, (Diag){.file = instance->config->file, .key = "TransparentHugePages"},
                 "write TransparentHugePages=madvise in its file",
-                "%s is Oracle %s on UEK (%s): from 21c on Oracle's guides want transparent huge pages 'madvise' there, and the host gets 'never'",
+                "%s is Oracle %s on UEK (%s): from 21c on Oracle's guides recommend transparent huge pages 'madvise' there, and the host gets 'never'",
                 instance->config->name, version, release);
 }
 
@@ -433,7 +433,7 @@ static void find_70(RuleRun *run) {
         if (rule_has_engine(run, "oracle"))
                 rule_add_if_most(
                         run,
-                        "Oracle advises at most 70%, for PGA, processes and page cache need the rest",
+                        "Oracle recommends at most 70%, because PGA, processes and page cache need the rest",
                         "lower sga_max_size somewhere, or add memory");
 }
 
@@ -455,11 +455,12 @@ static void find_alert(RuleRun *run, const RuleInstance *instance) {
                         format_count(run->arena, alert->available_pages),
                         alert->error ? arena_printf(run->arena, " (%s)", alert->error) : "",
                         format_count(run->arena, instance->planned->pages_wanted));
-                diag.remedy = is_enough
-                                      ? "the plan has enough for it: restart it when hugeplanctl "
-                                        "status says ready, and look again"
-                                      : arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
-                                                     alert->expected_pages, instance->config->file);
+                diag.remedy =
+                        is_enough
+                                ? "the plan has enough for it: restart it when hugeplanctl status "
+                                  "says ready, and check again"
+                                : arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
+                                               alert->expected_pages, instance->config->file);
                 rule_add_as(run, is_enough ? SEVERITY_NOTICE : SEVERITY_WARNING, &diag);
         }
 }

@@ -273,8 +273,8 @@ static const char *use_line(const File *file, const char *line, size_t length) {
                                   : "the value has a NUL; remove it";
 
         if (!fault && ++reading->n_settings > SETTINGS_MAX)
-                fault = "so many lines set the server's size that this is no configuration; remove "
-                        "those that are repeated";
+                fault = "too many lines set the server's size; remove those that are "
+                        "repeated";
         if (fault)
                 return refuse(file, arena_printf(reading->arena, "%s: %s", name, fault));
         settings_add(reading->arena, reading->settings, name, value,

@@ -60,8 +60,8 @@ static bool is_of_cluster(const Finder *finder, const Candidate *candidate, cons
 static void find_rest(Finder *finder, const Engine *engine UNUSED) {
         static const char *const places[] = {"/var/lib/postgresql", "/var/lib/pgsql"};
         static const char why[] =
-                "a PostgreSQL cluster that no unit which was found names; have one start it, and "
-                "describe that with DataDirectory=";
+                "a PostgreSQL cluster that no unit which was found names; start it "
+                "by a unit, and describe that with DataDirectory=";
         Arena *arena = finder->arena;
 
         ARRAY_FOREACH(place, places, ARRAY_LEN(places)) {
@@ -91,9 +91,9 @@ static const struct {
         const char *program, *title, *note;
 } known[] = {
         {"patroni", "PostgreSQL under Patroni",
-         "Patroni starts the server, and a restart of its own passes no gate"},
+         "Patroni starts the server, and restarts by it do not run the gate"},
         {"pg_autoctl", "PostgreSQL under pg_auto_failover",
-         "pg_autoctl starts the server, and a restart of its own passes no gate"},
+         "pg_autoctl starts the server, and restarts by it do not run the gate"},
         {"edb-postgres", "EDB Postgres Advanced Server", NULL},
 };
 

@@ -125,7 +125,7 @@ static const char expects_kilobytes[] = "write a size such as 1GB (none: kilobyt
 static const char expects_bytes[] = "write a size such as 16MB (none: bytes)";
 static const char expects_count[] = "write a whole number";
 static const char per_session[] = "private memory of the sessions";
-static const char not_in_segment[] = "it changes no size";
+static const char not_in_segment[] = "it does not change the size";
 static const char among_workers[] = "counted in max_worker_processes";
 static const char among_connections[] = "counted in max_connections";
 
@@ -213,13 +213,13 @@ static const Parameter parameters[] = {
         {.name = "max_wal_size", .takes_nothing = "on disk"},
         {.name = "min_wal_size", .takes_nothing = "on disk"},
         {.name = "wal_decode_buffer_size", .takes_nothing = per_session},
-        {.name = "io_workers", .takes_nothing = "room for all of them is always there"},
+        {.name = "io_workers", .takes_nothing = "there is always room for all of them"},
         {.name = "effective_io_concurrency", .takes_nothing = not_in_segment},
         {.name = "maintenance_io_concurrency", .takes_nothing = not_in_segment},
         {.name = "io_combine_limit", .takes_nothing = "io_max_combine_limit counts"},
         {.name = "max_files_per_process", .takes_nothing = not_in_segment},
         {.name = "max_stack_depth", .takes_nothing = per_session},
-        {.name = "track_commit_timestamp", .takes_nothing = "its buffers are always there"},
+        {.name = "track_commit_timestamp", .takes_nothing = "its buffers are always allocated"},
 };
 
 const ParameterTable postgresql_parameters = {parameters, ARRAY_LEN(parameters)};
@@ -292,17 +292,16 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Text *unk
                         : "; from version 15 on the server can be asked";
 
         if (unknown->length > 0)
-                return arena_printf(arena,
-                                    "not counted is what these preloaded libraries take: %s%s",
-                                    unknown->string,
-                                    version > 0 && version < 15
-                                            ? "; compare with what the server says when it finds "
-                                              "too few"
-                                            : "; ask postgres -C shared_memory_size_in_huge_pages");
+                return arena_printf(
+                        arena, "the memory of these preloaded libraries is not counted: %s%s",
+                        unknown->string,
+                        version > 0 && version < 15
+                                ? "; compare with the server's message if there are too few"
+                                : "; ask postgres -C shared_memory_size_in_huge_pages");
         if (version > newest)
                 return arena_printf(arena,
-                                    "an estimate, for %" PRIu64 " is newer than this rule, "
-                                    "which knows %" PRIu64 "%s",
+                                    "an estimate, because %" PRIu64
+                                    " is newer than this rule, which covers %" PRIu64 "%s",
                                     version, newest, ask);
         if (version == 0)
                 return arena_printf(arena, "an upper bound for any version up to %" PRIu64 "%s",
@@ -310,7 +309,7 @@ static const char *caveat(Arena *arena, const ParameterValue *v, const Text *unk
         if (minor > 0)
                 return arena_printf(arena,
                                     "an upper bound for any %" PRIu64
-                                    ", for its minor version is not known: from %" PRIu64
+                                    ", because its minor version is not known: from %" PRIu64
                                     ".%" PRIu64 " on the checkpointer's queue takes less%s",
                                     version, version, minor, ask);
         return arena_printf(arena, "an upper bound, at most %s more than the server takes%s",
@@ -357,9 +356,10 @@ static const char *add_postgresql(Arena *arena, const Settings *settings, const 
                 return setting_refuse(arena, v[SERVER_VERSION].setting,
                                       "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
         if (v[BLOCK_SIZE].number != POSTGRESQL_BLOCK_BYTES)
-                return setting_refuse(arena, v[BLOCK_SIZE].setting,
-                                      "the formula holds for blocks of 8kB; write Pages= as "
-                                      "postgres -C shared_memory_size_in_huge_pages says");
+                return setting_refuse(
+                        arena, v[BLOCK_SIZE].setting,
+                        "the formula is for blocks of 8kB; set Pages= to the answer of "
+                        "postgres -C shared_memory_size_in_huge_pages");
         bool has_statements = read_preloads(v[SHARED_PRELOAD_LIBRARIES].setting, &unknown);
 
         postgresql_segment_size(arena, v, has_statements, sizing);

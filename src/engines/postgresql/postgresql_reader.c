@@ -90,20 +90,21 @@ static const char *refuse_unknown_place(const Server *server) {
         const char *unit = server->target->unit;
 
         if (!unit)
-                return "nothing says where this PostgreSQL is; write Unit=postgresql@15-main.service, "
-                       "or DataDirectory=";
+                return "it is not known where this PostgreSQL is; write "
+                       "Unit=postgresql@15-main.service, or DataDirectory=";
         if (!server->start.unit)
-                return arena_printf(server->arena,
-                                    "there is no unit %s that would say where this PostgreSQL is; "
-                                    "correct Unit=, or write DataDirectory=",
-                                    unit);
+                return arena_printf(
+                        server->arena,
+                        "there is no unit %s, so it is not known where this PostgreSQL is; "
+                        "correct Unit=, or write DataDirectory=",
+                        unit);
         if (text_equals(server->start.unit->name, "postgresql.service") &&
             source_list(server->sources, server->arena, "/etc/postgresql").n > 0)
-                return "postgresql.service starts all clusters and is none itself; write "
-                       "Unit=postgresql@VERSION-NAME.service, as pg_lsclusters shows them";
-        return arena_printf(
-                server->arena,
-                "%s does not say where its data directory is; write DataDirectory=", unit);
+                return "postgresql.service starts all clusters, but no server itself; "
+                       "write Unit=postgresql@VERSION-NAME.service, as pg_lsclusters "
+                       "shows them";
+        return arena_printf(server->arena,
+                            "%s does not name its data directory; write DataDirectory=", unit);
 }
 
 /* ---- files of the configuration ---- */
@@ -227,12 +228,12 @@ static void learn_version(const Server *server) {
         if (text.error < 0)
                 warn(server,
                      arena_printf(arena,
-                                  "%s: %s; not counted is what ALTER SYSTEM and the last command "
-                                  "line have set there",
+                                  "%s: %s; what ALTER SYSTEM and the last command line have set "
+                                  "there is not counted",
                                   path, reader_fault(arena, text.error)),
                      "mount its file system, or correct DataDirectory=");
         else
-                warn(server, arena_printf(arena, "%s: holds no version", path),
+                warn(server, arena_printf(arena, "%s: contains no version", path),
                      "correct DataDirectory=");
 }
 
@@ -403,7 +404,7 @@ static const char *answer(Arena *arena, const Gathered *gathered, const char *ou
         uint64_t least = div_round_up(least_bytes, page_size_bytes);
 
         if (text_equals(number, "-1"))
-                return "the server says that it cannot have huge pages on this host";
+                return "the server says that it cannot use huge pages on this host";
         if (parse_u64(number, &pages) < 0 || pages == 0 || pages > UINT64_MAX / page_size_bytes)
                 return "the server was asked for its number of huge pages and did not print one";
         if (pages < least)
@@ -439,7 +440,7 @@ static const EngineFallback fallbacks[] = {
         {"huge_pages", "on true yes 1",
          "its files have huge_pages=on, but it was started with something else"},
         {"huge_pages", NULL,
-         "with huge_pages=try it takes small pages when its segment cannot be had at its start, and its log says nothing",
+         "with huge_pages=try it silently takes small pages if there are too few huge pages at its start",
          "with huge_pages=on it starts with huge pages, or says why not"},
 };
 

@@ -32,7 +32,7 @@ static void find_try(RuleRun *run, const RuleInstance *instance) {
         rule_report(
                 run, rule_at_name(run, instance, "huge_pages"),
                 "write huge_pages = on, so that the server refuses instead",
-                "%s has huge_pages=try%s: when its %s cannot be had it starts with small pages, and its log says nothing at the default level",
+                "%s has huge_pages=try%s: if its %s are not available it starts with small pages, and logs nothing at the default level",
                 instance->config->name,
                 rule_setting(instance, "huge_pages") ? "" : ", which is the default",
                 rule_planned_pages(run->arena, instance));
@@ -43,8 +43,8 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
                 return;
         rule_report(
                 run, rule_at_name(run, instance, "huge_pages"),
-                "write huge_pages = on, or take the instance out of the plan",
-                "%s has huge_pages=off: the %s reserved for it stay empty, and it takes as much again in small pages",
+                "write huge_pages = on, or remove the instance",
+                "%s has huge_pages=off: the %s reserved for it stay unused, and it takes the same amount in small pages",
                 instance->config->name, rule_planned_pages(run->arena, instance));
 }
 
@@ -66,7 +66,7 @@ static void find_naive(RuleRun *run, const RuleInstance *instance) {
                 run, rule_at_size(instance),
                 arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s",
                              instance->sizing->pages, postgres_asks),
-                "%s plans %s, which is shared_buffers divided by the page size; descriptors, WAL buffers and locks come on top, %s pages by hugeplan's upper bound: it would not start with huge_pages=on",
+                "%s plans %s, which is shared_buffers divided by the page size; with descriptors, WAL buffers and locks it is %s pages by hugeplan's upper bound: it would not start with huge_pages=on",
                 instance->config->name, rule_planned_pages(run->arena, instance),
                 format_count(run->arena, instance->sizing->pages));
 }
@@ -160,10 +160,10 @@ static void find_sysv(RuleRun *run, const RuleInstance *instance) {
                 return;
         rule_report(run, rule_at_name(run, instance, "shared_memory_type"),
                     "write shared_memory_type = mmap, which is the default",
-                    "%s has shared_memory_type=sysv, for which PostgreSQL knows no huge pages: %s",
+                    "%s has shared_memory_type=sysv, with which PostgreSQL uses no huge pages: %s",
                     instance->config->name,
                     is_value(instance, "huge_pages", "on") ? "with huge_pages=on it does not start"
-                                                           : "it takes small ones, silently");
+                                                           : "it silently takes small ones");
 }
 
 /* ---- the page size ---- */
@@ -212,9 +212,9 @@ static void find_dash(RuleRun *run, const RuleInstance *instance) {
                         continue;
                 rule_report(
                         run, rule_at_unit(*item),
-                        "look at the server's own log and at pg_lsclusters, not at systemctl "
-                        "alone; the gate is not concerned, a refusal is shown",
-                        "'-' before the command: systemd takes %s for started even when %s could not map its huge pages",
+                        "check the server's own log and pg_lsclusters, not only systemctl; "
+                        "a refusal of the gate is still shown",
+                        "'-' before the command: systemd considers %s started even if %s could not map its huge pages",
                         unit->name, instance->config->name);
         }
 }
@@ -239,8 +239,8 @@ static void find_version(RuleRun *run, const RuleInstance *instance) {
                 return;
         rule_report(
                 run, (Diag){.file = instance->config->file},
-                "start it once before the next reboot: its gate finds the new size and keeps "
-                "it",
+                "start it once before the next reboot: its gate determines and "
+                "stores the new size",
                 "%s: the %s it gets at boot were learned from version %s, and version %s is installed for it now, which needs more or less for the same settings",
                 instance->config->name, rule_planned_pages(run->arena, instance), learned, now);
 }

@@ -176,10 +176,11 @@ const char *postgresql_command_of_last_start(Arena *arena, const Sources *source
         const char *line = source_line(arena, &lines);
 
         if (!line || *line != '/' || text.size > OPTS_BYTES_MAX || memchr(text.text, 0, text.size))
-                return arena_printf(arena,
-                                    "%s: is not what the server writes; start the server once, "
-                                    "which writes it anew",
-                                    path);
+                return arena_printf(
+                        arena,
+                        "%s: is not what the server writes; start the server once, which "
+                        "writes it again",
+                        path);
         for (const char *quote = strstr(line, " \""); quote && words.n < WORDS_MAX;) {
                 const char *start = quote + 2, *next = strstr(start, "\" \"");
                 size_t length = next ? (size_t) (next - start) : strlen(start);
@@ -390,9 +391,9 @@ static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *ar
                         directory = postgresql_start_directory(arena, target, &start, NULL);
         } else if (start.cluster) {
                 directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s", start.cluster);
-                what = "is for a cluster that there is not";
+                what = "is for a cluster that does not exist";
         } else {
-                return arena_printf(arena, "%s is no VERSION-NAME of a cluster", target->unit);
+                return arena_printf(arena, "%s is not the VERSION-NAME of a cluster", target->unit);
         }
         return directory && is_missing(sources, arena, directory)
                        ? arena_printf(arena, "%s %s (%s does not exist)", target->unit, what,

@@ -62,12 +62,12 @@ static void leave_out_file(Looker *looker, const char *what, int error) {
         const ServerLook *look = &looker->look;
 
         if (error == -EACCES || error == -EPERM)
-                leave_out(looker, "%s: only root may see that of process %" PRIu64, what,
+                leave_out(looker, "%s: only root may see those of process %" PRIu64, what,
                           look->pid);
         else if (process_file_is_gone(error))
                 leave_out(looker, "%s: process %" PRIu64 " has ended meanwhile", what, look->pid);
         else
-                leave_out(looker, "%s: that of process %" PRIu64 " cannot be read: %s", what,
+                leave_out(looker, "%s: those of process %" PRIu64 " cannot be read: %s", what,
                           look->pid, strerror(-error));
 }
 

@@ -102,8 +102,8 @@ static Reason explain_share(const Planner *planner, const DemandInstance *demand
 
         return reason_make(
                 arena, REASON_BEYOND_BOUND,
-                "raise AutoMemory= in [Host], raise its Priority=, or give its size by Memory=",
-                "%s %s not fit: of what learned sizes may have of %s together (AutoMemory=%s of each node), %s (%s) %s left",
+                "raise AutoMemory= in [Host], raise its Priority=, or set its size by Memory=",
+                "%s %s not fit: of the share of learned sizes on %s (AutoMemory=%s of each node), %s (%s) %s left",
                 format_page_count_and_size(arena, option->pages, option->page_size_bytes),
                 option->pages == 1 ? "does" : "do", topology_format_nodes(arena, &demand->nodes),
                 amount_format(arena, &planner->input->host->auto_memory),
@@ -126,8 +126,8 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
         if (is_taken(option, candidate, &taken))
                 return reason_make(
                         arena, REASON_TAKEN,
-                        "see who holds huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too",
-                        "others hold %s of %s, and only %s of the %s that it wants %s left",
+                        "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d, too",
+                        "others use %s of %s, and only %s of the %s that it needs %s left",
                         format_page_count_and_size(arena, taken, option->page_size_bytes),
                         topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
                         format_count(arena, option->pages), capacity == 1 ? "is" : "are");
@@ -149,7 +149,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                                                 part->node, most)
                                  : arena_printf(
                                            arena,
-                                           "take node %u out of NodeMemory=, or add memory to it",
+                                           "remove node %u from NodeMemory=, or add memory to it",
                                            part->node);
 
                 return reason_make(
@@ -182,31 +182,30 @@ static const char *describe_lack(Arena *arena, const PlanInstance *instance, con
 }
 
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
-        const char *remedy =
-                lack->taker_pages > 0 && !lack->taker
-                        ? "see who uses huge pages in 'hugeplanctl status --all', and describe "
-                          "that program in /etc/hugeplan.d too"
-                        : "free memory there and run 'hugeplanctl reload'";
+        const char *remedy = lack->taker_pages > 0 && !lack->taker
+                                     ? "see who uses huge pages in 'hugeplanctl status --all', and "
+                                       "describe that program in /etc/hugeplan.d, too"
+                                     : "free memory there and run 'hugeplanctl reload'";
 
         if (lack->is_others)
-                return reason_make(
-                        arena, REASON_TAKEN, "free memory there and run 'hugeplanctl reload'",
-                        "where it takes its %s, others may find none left and go on to %s, "
-                        "where %s are free and %s are promised",
-                        format_page_count_and_size(arena, instance->pages_wanted,
-                                                   instance->page_size_bytes),
-                        topology_format_nodes(arena, &lack->nodes),
-                        format_count(arena, lack->free_pages),
-                        format_count(arena, lack->taken_pages));
+                return reason_make(arena, REASON_TAKEN,
+                                   "free memory there and run 'hugeplanctl reload'",
+                                   "if it takes its %s, others may find none left there and take "
+                                   "pages of %s, where %s are free and %s are reserved",
+                                   format_page_count_and_size(arena, instance->pages_wanted,
+                                                              instance->page_size_bytes),
+                                   topology_format_nodes(arena, &lack->nodes),
+                                   format_count(arena, lack->free_pages),
+                                   format_count(arena, lack->taken_pages));
         if (lack->taken_pages == 0)
                 return (Reason){REASON_TAKEN,
                                 describe_lack(arena, instance, lack, "in use by others"),
                                 /* These pages are in use already. */
                                 "see who uses huge pages in 'hugeplanctl status', and describe "
-                                "that program in /etc/hugeplan.d too; 'hugeplanctl reload' "
+                                "that program in /etc/hugeplan.d, too; 'hugeplanctl reload' "
                                 "reserves more"};
         const char *taken = format_count(arena, lack->taken_pages);
-        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
+        const char *most = lack->taker ? lack->taker : "processes of no known unit";
         const char *takers =
                 lack->taker_pages == 0 ? arena_printf(arena, "other instances may take %s", taken)
                 : lack->taker_pages == lack->taken_pages
@@ -221,5 +220,6 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         "there and run 'hugeplanctl reload'",
                         lack->taker);
         return reason_make(arena, REASON_TAKEN, remedy, "%s, of which %s",
-                           describe_lack(arena, instance, lack, "not for it alone"), takers);
+                           describe_lack(arena, instance, lack, "not reserved for it alone"),
+                           takers);
 }

@@ -183,7 +183,7 @@ static void leave_out(PlanInstance *instance, const Reason *reason) {
 static void serve_in_turn(Planner *planner, PlanInstance *instance) {
         static const Reason released = {
                 REASON_RELEASED, "its pages were given back by 'hugeplanctl release'",
-                "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
+                "run 'hugeplanctl reload', or start its unit, to reserve them again"};
         const DemandInstance *demand = instance->demand;
         bool has_pages = instance->pages_granted > 0;
 

@@ -61,14 +61,15 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
                 {"pool_bytes", "Huge pages in the pool.", offsetof(StatusPool, total_pages)},
                 {"pool_free_bytes", "Free memory of the pool, including reserved pages.",
                  offsetof(StatusPool, free_pages)},
-                {"pool_surplus_bytes", "Of the pool, surplus pages: they vanish when given back.",
+                {"pool_surplus_bytes",
+                 "Surplus pages of the pool, which disappear when they are freed.",
                  offsetof(StatusPool, surplus_pages)},
-                {"pool_owned_bytes", "Of the pool, for instances.",
+                {"pool_owned_bytes", "Pages of the pool for instances.",
                  offsetof(StatusPool, owned_pages)},
                 {"pool_cover_bytes",
-                 "Of the pool, beyond the plan, so that nobody takes what a bound unit depends on.",
+                 "Pages of the pool beyond the plan, which protect reserved pages of bound units.",
                  offsetof(StatusPool, cover_pages)},
-                {"pool_foreign_bytes", "Of the pool, for no instance.",
+                {"pool_foreign_bytes", "Pages of the pool for no instance.",
                  offsetof(StatusPool, foreign_pages)},
         };
 
@@ -80,7 +81,7 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
         }
         /* Reserved pages are neither lost nor free, so they have a family that names their unit. */
         add_family(maker, "reserved_bytes",
-                   "Huge pages that are reserved by a unit, and not touched yet.")
+                   "Huge pages that are reserved by a unit and not touched yet.")
                 ->adds_up = true;
         VEC_FOREACH(reserved, &status->reserved)
                 ADD_PAGES(maker, reserved->pages, reserved->page_size_bytes, "unit", reserved->unit,
@@ -88,18 +89,18 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
                           id_set_is_empty(&reserved->nodes)
                                   ? "any"
                                   : id_set_format(maker->arena, &reserved->nodes));
-        add_family(maker, "database_verdict", "What hugeplan says of the instance.")->states =
-                "verdict";
+        add_family(maker, "database_verdict", "The verdict on the instance.")->states = "verdict";
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 for (Verdict verdict = VERDICT_READY; verdict <= VERDICT_ASIDE; verdict++)
                         add(maker, instance->verdict == verdict, "database", instance->name,
                             "verdict", verdict_name(verdict), NULL);
-        add_family(maker, "database_wanted_bytes", "Huge pages that the instance wants.");
+        add_family(maker, "database_wanted_bytes", "Huge pages that the instance needs.");
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 if (instance->page_size_bytes > 0)
                         ADD_PAGES(maker, instance->pages_wanted, instance->page_size_bytes,
                                   "database", instance->name);
-        add_family(maker, "database_granted_bytes", "Huge pages that the plan gives it on a node.");
+        add_family(maker, "database_granted_bytes",
+                   "Huge pages that the plan grants it on a node.");
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 ARRAY_FOREACH(node, instance->nodes, instance->n_nodes)
                         ADD_PAGES(maker, node->pages, instance->page_size_bytes, "database",
@@ -107,7 +108,7 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
 }
 
 static void add_outcomes(Maker *maker, const Proofs *proofs) {
-        add_family(maker, "database_outcome", "What its server makes of its huge pages.")->states =
+        add_family(maker, "database_outcome", "Whether its server uses its huge pages.")->states =
                 "outcome";
         VEC_FOREACH(proof, &proofs->list)
                 for (Outcome outcome = OUTCOME_UNKNOWN; outcome <= OUTCOME_FELL_BACK; outcome++)
@@ -122,7 +123,7 @@ static void add_outcomes(Maker *maker, const Proofs *proofs) {
                                     format_page_size(maker->arena, user->page_size_bytes), NULL);
         add_family(
                 maker, "database_touched_bytes",
-                "Huge pages of a node that its server has touched; a lower bound where nothing counts them.");
+                "Huge pages of a node that its server has touched; a lower bound if they are not counted.");
         VEC_FOREACH(proof, &proofs->list)
                 VEC_FOREACH(user, &proof->look->pages)
                         ARRAY_FOREACH(node, user->nodes, user->n_nodes)
@@ -134,7 +135,7 @@ static void add_outcomes(Maker *maker, const Proofs *proofs) {
                 if (proof->look->page_table_bytes > 0)
                         add(maker, proof->look->page_table_bytes, "database", proof->instance->name,
                             NULL);
-        add_family(maker, "wasted_bytes", "Huge pages that nothing uses.")->adds_up = true;
+        add_family(maker, "wasted_bytes", "Huge pages that are not used.")->adds_up = true;
         VEC_FOREACH(row, &proofs->waste)
                 ADD_PAGES(maker, row->pages, row->page_size_bytes, "database", row->instance,
                           "kind", waste_kind_name(row->kind));
@@ -144,8 +145,9 @@ static void add_outcomes(Maker *maker, const Proofs *proofs) {
 Metrics metrics_of(Arena *arena, const Status *status, const Proofs *proofs, bool is_reached) {
         Maker maker = {.arena = arena};
 
-        add_family(&maker, "daemon_reached",
-                   "Whether hugepland has answered; if not, this is what the files say.");
+        add_family(
+                &maker, "daemon_reached",
+                "Whether hugepland has answered; if not, the metrics are from the kernel's files.");
         add(&maker, is_reached, NULL);
         add_pools_and_plan(&maker, status);
         add_outcomes(&maker, proofs);
@@ -181,7 +183,7 @@ char *metrics_to_text(Arena *arena, const Metrics *metrics) {
                         text_printf(&text, "# UNIT hugeplan_%s bytes\n", name);
                 text_printf(&text, "# HELP hugeplan_%s %s%s%s%s\n", name, family->help,
                             states ? " By " : "", states ? states : "",
-                            states ? ": 1 for the one that holds." : "");
+                            states ? ": 1 for the current one." : "");
                 VEC_FOREACH(sample, &family->samples) {
                         const MetricLabels *labels = &sample->labels;
 

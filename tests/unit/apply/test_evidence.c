@@ -61,10 +61,10 @@ TEST(fragmented) {
                         "; 1 round of compaction)");
         shortfall.n_rounds = 0;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).text,
-                        "compaction was switched off, or there was no time for it");
+                        "compaction is disabled, or there was no time for it");
         now->base_page_bytes = 0;
         reason = evidence_of_shortfall(arena, now, &shortfall);
-        assert_contains(reason.text, "fragmented (how large its blocks are is not known; comp");
+        assert_contains(reason.text, "fragmented (the size of its blocks is not known; comp");
 }
 
 /* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page

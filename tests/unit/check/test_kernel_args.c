@@ -449,9 +449,10 @@ TEST(old_kernel_filled) {
 
         assert_text(kernel_verdict_names[advice->verdict], "serves");
         assert_contains(problems_text(arena, &advice->problems),
-                        "this kernel (5.10.0-36-amd64) knows no node numbers in hugepages=, which "
-                        "came with Linux 5.16, in RHEL 9 with 5.14.0-179.el9, and spreads pages of "
-                        "1G evenly: the plan's 6 and 2 more");
+                        "this kernel (5.10.0-36-amd64) does not support node numbers in "
+                        "hugepages=, which came with Linux 5.16, in RHEL 9 with "
+                        "5.14.0-179.el9, and spreads pages of 1G evenly: the plan's 6 and "
+                        "2 more");
 }
 
 TEST(nothing_wanted) {

@@ -135,5 +135,5 @@ TEST(left_out) {
         const Report *report = report_make(arena, &scene->input);
 
         assert_int_equal(report->left_out.n, 4);
-        assert_text(report->left_out.items[2], "What there was before: it cannot be read");
+        assert_text(report->left_out.items[2], "Pages before hugeplan: it cannot be read");
 }

@@ -120,7 +120,7 @@ static PageUsers *case_page_users(Arena *arena, const Case *c) {
         *vec_push(arena, &page_users->list) = (PageUser){
                 .unit = *unit == '-' ? NULL : unit,
                 .pid = *unit == '-' ? 0 : 812,
-                .command = *unit == '-' ? PAGE_USER_SEGMENT "7, nobody attached" : "server",
+                .command = *unit == '-' ? PAGE_USER_SEGMENT "7, no process attached" : "server",
                 .page_size_bytes = 2 * MIB,
                 .bytes = pages * 2 * MIB,
                 .pages = pages,

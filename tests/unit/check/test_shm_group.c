@@ -67,37 +67,41 @@ TEST(group) {
                 {ORA, "dba:x:501:oracle\n", NULL, 501, NULL},
                 {"[Instance]\nPages=100\n", "hugetlb:x:990:\ndba:x:501:oracle\n", NULL, 501, NULL},
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", NULL, 501,
-                 "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: vm.hugetlb_shm_group "
-                 "can name but one group: it is dba (501), and will be 'hugetlb', to which the "
-                 "units are added. oracle then has no huge pages for a database started by hand "
-                 "(ORA-27125); usermod -aG hugetlb oracle; and whatever sets it must no longer do "
-                 "so"},
+                 "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
+                 "vm.hugetlb_shm_group can name one group only: it is dba (501), "
+                 "and will be 'hugetlb', to which the units are added. oracle then "
+                 "gets no huge pages for a database started by hand (ORA-27125); "
+                 "usermod -aG hugetlb oracle; and stop the program that sets it"},
                 /* Its own group. */
                 {DB2, "hugetlb:x:990:\ndba:x:501:\n", NULL, 501,
-                 "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: vm.hugetlb_shm_group "
-                 "can name but one group: it is dba (501), and will be 'hugetlb', to which the "
-                 "units are added. db2 then has no huge pages for a database started by hand "
-                 "(ORA-27125); usermod -aG hugetlb db2; and whatever sets it must no longer do so"},
+                 "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
+                 "vm.hugetlb_shm_group can name one group only: it is dba (501), "
+                 "and will be 'hugetlb', to which the units are added. db2 then "
+                 "gets no huge pages for a database started by hand (ORA-27125); "
+                 "usermod -aG hugetlb db2; and stop the program that sets it"},
                 /* Who is told has obeyed. */
                 {ORA, "hugetlb:x:990:oracle\ndba:x:501:oracle\n", NULL, 501,
                  "warning shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
-                 "vm.hugetlb_shm_group can name but one group: it is dba (501), and will be "
-                 "'hugetlb'; who was let in by it gets no huge pages any more; make its members "
-                 "members of 'hugetlb', or describe their database to hugeplan; and whatever sets "
-                 "it must no longer do so"},
+                 "vm.hugetlb_shm_group can name one group only: it is dba (501), "
+                 "and will be 'hugetlb'; members of the other group get no huge "
+                 "pages any more; make its members members of 'hugetlb', or "
+                 "describe their database to hugeplan; and stop the program that "
+                 "sets it"},
                 /* Once, and where it is set. */
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", "\nvm.hugetlb_shm_group=501\n", 501,
-                 "error shm-group-replaced: /etc/sysctl.d/99.conf:2: vm.hugetlb_shm_group: "
-                 "vm.hugetlb_shm_group can name but one group: it is dba (501), and will be "
-                 "'hugetlb', to which the units are added. oracle then has no huge pages for a "
-                 "database started by hand (ORA-27125); usermod -aG hugetlb oracle; and delete the "
-                 "line, or it comes back"},
+                 "error shm-group-replaced: /etc/sysctl.d/99.conf:2: "
+                 "vm.hugetlb_shm_group: vm.hugetlb_shm_group can name one group "
+                 "only: it is dba (501), and will be 'hugetlb', to which the units "
+                 "are added. oracle then gets no huge pages for a database started "
+                 "by hand (ORA-27125); usermod -aG hugetlb oracle; and delete the "
+                 "line, or it is applied again"},
                 /* It has not been applied yet, or no longer is. */
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", "vm.hugetlb_shm_group=501\n", 990,
-                 "warning conflict-sysctl: /etc/sysctl.d/99.conf:1: vm.hugetlb_shm_group: sets the "
-                 "one group that may use SysV huge pages; systemd-sysctl applies it again whenever "
-                 "a package triggers it, and shuts out instances of other groups; delete the line; "
-                 "hugeplan sets the group"},
+                 "warning conflict-sysctl: /etc/sysctl.d/99.conf:1: "
+                 "vm.hugetlb_shm_group: sets the only group that may use System V "
+                 "huge pages; systemd-sysctl applies it again whenever a package "
+                 "triggers it, and excludes instances of other groups; delete the "
+                 "line; hugeplan sets the group"},
                 /* The plan has the same. */
                 {ORA, "hugetlb:x:990:\n", "vm.hugetlb_shm_group=990\n", 0, NULL},
         };

@@ -353,7 +353,7 @@ TEST(nul_bytes) {
         const Config *config = config_make_bytes(arena, "20-pg.conf", text, sizeof(text) - 1);
 
         assert_contains(problems_text(arena, &config->problems),
-                        "20-pg.conf:2: the line holds a NUL byte; write plain text");
+                        "20-pg.conf:2: the line contains a NUL byte; write plain text");
         assert_non_null(only_instance(config)->refusal);
 }
 

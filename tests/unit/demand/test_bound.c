@@ -15,21 +15,21 @@ TEST(bounds) {
         } rows[] = {
                 {AUTO "Memory=auto\n", 6552, NULL},
                 {AUTO "Memory=auto\n", 6554,
-                 "it comes to 6,554 pages of 2M (12.8G), and learned sizes may have 12.8G of nodes "
-                 "0-1 (AutoMemory=80% of each node)"},
+                 "it is 6,554 pages of 2M (12.8G), and learned sizes may have 12.8G "
+                 "of nodes 0-1 (AutoMemory=80% of each node)"},
                 {AUTO "Memory=auto\nNodes=1\n", 3276, NULL},
                 {AUTO "Memory=auto\nNodes=1\n", 3277,
-                 "it comes to 3,277 pages of 2M (6.4G), and learned sizes may have 6.4G of node 1 "
-                 "(AutoMemory=80% of each node)"},
+                 "it is 3,277 pages of 2M (6.4G), and learned sizes may have 6.4G "
+                 "of node 1 (AutoMemory=80% of each node)"},
                 {AUTO "Memory=auto\n", 8193,
-                 "it comes to 8,193 pages of 2M (16G), and this host has 16G of memory"},
+                 "it is 8,193 pages of 2M (16G), and this host has 16G of memory"},
                 {AUTO "Memory=auto:4G\n", 2048, NULL},
                 {AUTO "Memory=auto:4G\n", 2049,
-                 "it comes to 2,049 pages of 2M (4G), and Memory=auto:4G in "
+                 "it is 2,049 pages of 2M (4G), and Memory=auto:4G in "
                  "/etc/hugeplan.d/20-pg.conf:4 allows no more"},
                 {AUTO "Memory=auto:4G\n", UINT64_MAX / 2,
-                 "it comes to 9,223,372,036,854,775,807 pages of 2M (16E), and this host has 16G "
-                 "of memory"},
+                 "it is 9,223,372,036,854,775,807 pages of 2M (16E), and this host "
+                 "has 16G of memory"},
                 /* The administrator's own word is bound by what the host can give, when it is planned. */
                 {AUTO "Memory=15G\n", 8192, NULL},
         };

@@ -74,7 +74,7 @@ TEST(version_of_unit) {
         assert_true(named->pages < any->pages);
         assert_contains(
                 named->sizing.caveat,
-                "for version 10, by the name of postgresql@10-main.service: an upper bound");
+                "for version 10, as in the name of postgresql@10-main.service: an upper bound");
         assert_contains(any->sizing.caveat, "any version");
 }
 

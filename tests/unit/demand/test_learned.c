@@ -156,21 +156,23 @@ TEST(text) {
         Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 1081);
 
         lesson.gathered = &gathered;
-        assert_text(
-                text_of(arena, &lesson),
-                "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
-                "#\n"
-                "# Written by hugeplan " HUGEPLAN_VERSION
-                " on 2026-01-02 03:04 UTC, and anew when it has changed. Early boot reserves what\n"
-                "# stands here; see LEARNED SIZES in hugeplan.d(5). To forget it, remove this file; to give a\n"
-                "# size of your own, write Memory= or Pages= in /etc/hugeplan.d/20-db.conf.\n"
-                "\n"
-                "[Instance]\n"
-                "Pages=2M:1081\n"
-                "X-Version=15.18\n"
-                "X-Exact=yes\n"
-                "X-Rule=2M:1113\n"
-                "X-Settings=0000000000000000\n"); /* none of them is MariaDB's */
+        assert_text(text_of(arena, &lesson),
+                    "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
+                    "#\n"
+                    "# Written by hugeplan " HUGEPLAN_VERSION
+                    " on 2026-01-02 03:04 UTC, and again when it has changed. Early "
+                    "boot reserves\n"
+                    "# this size; see LEARNED SIZES in hugeplan.d(5). To forget it, "
+                    "remove this file; to set a\n"
+                    "# size of your own, write Memory= or Pages= in "
+                    "/etc/hugeplan.d/20-db.conf.\n"
+                    "\n"
+                    "[Instance]\n"
+                    "Pages=2M:1081\n"
+                    "X-Version=15.18\n"
+                    "X-Exact=yes\n"
+                    "X-Rule=2M:1113\n"
+                    "X-Settings=0000000000000000\n"); /* none of them is MariaDB's */
 }
 
 /* Settings that take the same by the rule may take a page more in truth. */

@@ -146,9 +146,9 @@ TEST(held_to_memory) {
         } rows[] = {
                 {1, NULL},
                 {4096, NULL},
-                {0, "it comes to no pages at all"},
-                {INT64_MAX, "more than can be counted"},
-                {UINT64_MAX, "more than can be counted"},
+                {0, "it is 0 pages"},
+                {INT64_MAX, "too large"},
+                {UINT64_MAX, "too large"},
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
@@ -185,7 +185,7 @@ TEST(beyond_memory) {
         lesson_hold_to(topology, &lesson);
         assert_null(lesson.wrong);
         assert_text(beyond(arena, &config, topology, &lesson).text,
-                    "it comes to 4,097 pages of 2M (8G), and this host has 8G of memory");
+                    "it is 4,097 pages of 2M (8G), and this host has 8G of memory");
         lesson.figures.items[0].sizing.pages = 4096;
         assert_int_equal(beyond(arena, &config, topology, &lesson).kind, REASON_NONE);
 }

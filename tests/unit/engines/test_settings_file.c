@@ -84,11 +84,11 @@ TEST(mappings) {
 /* Each with the line, the setting and what to write. */
 TEST(mistakes) {
         static const char nested[] =
-                "its value is no single word or text in quotes; write NAME: VALUE, without lists, "
-                "mappings and templates";
+                "its value is not a single word or text in quotes; write NAME: "
+                "VALUE, without lists, mappings and templates";
         static const char indented[] =
-                "this is indented, and so part of something larger; write NAME: VALUE lines alone";
-        static const char no_setting[] = "this is no setting; write NAME: VALUE";
+                "this line is indented, and so part of another value; write NAME: VALUE lines only";
+        static const char no_setting[] = "this is not a setting; write NAME: VALUE";
         static const char no_option[] = "write - { option: NAME, value: VALUE }";
         const struct {
                 const char *engine, *text, *where, *wrong;
@@ -107,19 +107,19 @@ TEST(mistakes) {
                 {"postgresql", "{\n\"a\": 1,\n\"b\": []}", ":3: b: ", nested},
                 {"postgresql", "{\"a\": ", ":1: a: ", nested},
                 {"postgresql", "{\"a\": 1 \"b\": 2}",
-                 ":1: a: ", "behind this a ',' or a '}' is missing"},
+                 ":1: a: ", "a ',' or a '}' is missing after this"},
                 {"postgresql", "{\"a\": \"1\" \"b\": 2}",
-                 ":1: a: ", "behind this a ',' or a '}' is missing"},
-                {"postgresql", "{\"a\": 1\n", ":2: a: ", "behind this a ',' or a '}' is missing"},
+                 ":1: a: ", "a ',' or a '}' is missing after this"},
+                {"postgresql", "{\"a\": 1\n", ":2: a: ", "a ',' or a '}' is missing after this"},
                 {"postgresql", "{\"a\" 1}", ":1: ", no_setting},
                 {"postgresql", "{", ":1: ", no_setting},
                 {"postgresql", "{,}", ":1: ", no_setting},
-                {"postgresql", "{}}", ":1: ", "there is more behind the mapping; remove it"},
-                {"postgresql", "{}\n{}", ":2: ", "there is more behind the mapping; remove it"},
+                {"postgresql", "{}}", ":1: ", "text follows the mapping; remove it"},
+                {"postgresql", "{}\n{}", ":2: ", "text follows the mapping; remove it"},
                 {"postgresql", "a: 1\nshared_buffers = 8GB\n", ":2: ", no_setting},
                 {"postgresql", "a: 1\n- x\n", ":2: ", no_setting},
                 {"postgresql", "a: 'x' y\n",
-                 ":1: ", "more than a setting in a line; break the line"},
+                 ":1: ", "more than one setting in a line; break the line"},
                 {"postgresql", "p:\n  - option: a\n    value: b\n", ":2: ", no_option},
                 {"postgresql", "p:\n  - { option: a }\n", ":2: ", no_option},
                 {"postgresql", "p:\n  - shared_buffers\n", ":2: ", no_option},
@@ -130,8 +130,8 @@ TEST(mistakes) {
                  ":2: A: ", PATH ":1 sets this, too; remove one of the two"},
                 {"postgresql", "p:\n- { option: a, value: 1 }\n- { option: a, value: 1 }\n",
                  ":3: a: ", PATH ":2 sets this, too; remove one of the two"},
-                {"postgresql", "a: 1\nb: \x1b[2J\n", ":2: ", "this is no text in UTF-8"},
-                {"postgresql", "a: \xff\n", ":1: ", "this is no text in UTF-8"},
+                {"postgresql", "a: 1\nb: \x1b[2J\n", ":2: ", "this is not text in UTF-8"},
+                {"postgresql", "a: \xff\n", ":1: ", "this is not text in UTF-8"},
                 {"postgresql", "port: 5432\n", ": ",
                  "none of these settings matters to the size of PostgreSQL; 'hugeplanctl size --json' lists those that do"},
                 {"postgresql", "{}", ": ",
@@ -152,7 +152,7 @@ TEST(mistakes) {
         }
         assert_contains(gather(arena, "postgresql",
                                TEST_SOURCES(arena, {PATH, "a: 1\n\0b: 2\n", 11}), PATH, &gathered),
-                        PATH ":2: this is no text");
+                        PATH ":2: this is not text");
         assert_contains(
                 gather(arena, "postgresql", TEST_SOURCES(arena, {PATH, NULL, 0}), PATH, &gathered),
                 PATH ": cannot be read: Permission denied");

@@ -16,7 +16,7 @@ TREE_TEST(judge) {
         /* A captured host without control groups: nothing is known. */
         assert_int_equal(cgroup_limit_judge(tree->root).kind, REASON_NONE);
         tree_write(tree, ROOT "/cgroup.controllers", "cpu memory pids\n");
-        assert_contains(cgroup_limit_judge(tree->root).text, "offers no hugetlb controller");
+        assert_contains(cgroup_limit_judge(tree->root).text, "has no hugetlb controller");
         tree_write(tree, ROOT "/cgroup.controllers", "cpu hugetlb pids\n");
         assert_int_equal(cgroup_limit_judge(tree->root).kind, REASON_NONE);
 }

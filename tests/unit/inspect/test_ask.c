@@ -133,12 +133,12 @@ TREE_TEST(session) {
 
 TREE_TEST(failures) {
         assert_contains(wrong_of(tree, "echo 'FATAL: no' >&2; echo more >&2; echo 5; exit 1"),
-                        "db -C size of it ended with 1, and says: \"FATAL: no\"");
-        assert_contains(wrong_of(tree, "exit 3"), "ended with 3, and says nothing");
+                        "db -C size of it ended with 1, and printed: \"FATAL: no\"");
+        assert_contains(wrong_of(tree, "exit 3"), "ended with 3, and printed nothing");
         assert_contains(wrong_of(tree, "kill -SEGV $$"), "was ended by signal 11");
         assert_contains(wrong_of(tree, "printf 'a\\033[2Jb\\377\\n' >&2; exit 1"),
-                        "ended with 1, and says: \"a?[2Jb?\"");
-        assert_contains(wrong_of(tree, "printf '10\\00081'"), "what is no text");
+                        "ended with 1, and printed: \"a?[2Jb?\"");
+        assert_contains(wrong_of(tree, "printf '10\\00081'"), "something that is not text");
         assert_null(strstr(wrong_of(tree, "echo 'FATAL: no' >&2; echo more >&2; exit 1"), "more"));
         /* A line without an end. */
         assert_contains(wrong_of(tree, "head -c 100000 /dev/zero | tr '\\0' x >&2; exit 1"),
@@ -202,7 +202,7 @@ TREE_TEST(cannot_run) {
         assert_contains(ask_it(tree, &it, &output), "cannot run it: No such file");
         it = asking(tree, ":");
         it.question.program.n = 1;
-        assert_contains(ask_it(tree, &it, &output), "its program is not there: /no/such/program");
+        assert_contains(ask_it(tree, &it, &output), "its program does not exist: /no/such/program");
         it = asking(tree, ":");
         it.question.data_directory = "/no/such/data";
         assert_contains(ask_it(tree, &it, &output), "/no/such/data: No such file");
@@ -272,7 +272,7 @@ TREE_TEST(open_to_others) {
         /* Nor with rights that its file has. */
         it = asking(tree, "echo 1");
         assert_int_equal(chmod(tree_path(tree, "/bin/db"), 04755), 0);
-        assert_contains(ask_it(tree, &it, &output), "runs with the rights of its file");
+        assert_contains(ask_it(tree, &it, &output), "is set-user-ID or set-group-ID");
 }
 
 TREE_TEST(configuration_of_others) {

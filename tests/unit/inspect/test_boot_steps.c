@@ -52,7 +52,7 @@ TEST(instruct_by_hand) {
         assert_text(instruct(arena, &loader, &change),
                     "in GRUB_CMDLINE_LINUX of /etc/default/grub: "
                     "replace 'hugepagesz=1G hugepages=4' with 'hugepagesz=1G hugepages=0:2'\n"
-                    "in GRUB_CMDLINE_LINUX of /etc/default/grub: take 'numa=off' out\n"
+                    "in GRUB_CMDLINE_LINUX of /etc/default/grub: remove 'numa=off'\n"
                     "in GRUB_CMDLINE_LINUX of /etc/default/grub: "
                     "fix 'transparent_hugepage=no' as described above\nupdate-grub\nreboot\n");
         loader.command = NULL;

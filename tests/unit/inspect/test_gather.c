@@ -196,7 +196,7 @@ TREE_TEST(named_file) {
                         "/dev/stdin: cannot be read: it is larger than 1M");
         assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
         assert_contains(gather_alone(tree, tree_path(tree, "/fifo"), NULL)->wrong,
-                        "it is no regular file");
+                        "it is not a regular file");
 }
 
 /* ---- whether we are the owner, for our own unit ---- */
@@ -217,7 +217,7 @@ TREE_TEST(whose) {
         assert_contains(why_not_us(tree, &others), "name the owner in User=");
         if (is_root)
                 assert_contains(why_not_us(tree, &ours),
-                                "it belongs to root, as whom nothing is asked");
+                                "it belongs to root, as whom no database is asked");
         else
                 assert_null(why_not_us(tree, &ours));
         assert_contains(why_not_us(tree, &(EngineTarget){.user = "no-such-user-here"}),

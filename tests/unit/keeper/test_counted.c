@@ -69,7 +69,8 @@ PLAY_TEST(counted) {
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
         assert_null(status_of(play, "a")->until_restart);
         assert_verdict(play, "a", "ready");
-        assert_int_equal(count(&play->noted, "was found to need 100 pages of 2M (before: 120)"), 1);
+        assert_int_equal(
+                count(&play->noted, "was determined to need 100 pages of 2M (before: 120)"), 1);
         assert_text(counted(play, 60), "-");
         /* One who comes after this knows as much, and counts from the beginning. */
         boot(play);

@@ -43,7 +43,8 @@ PLAY_TEST(rounds_are_bounded) {
                 round_of(play);
         }
         assert_int_equal(n_rounds, 8);
-        assert_contains(answer, "refuse: 17 of its 100 pages of 2M (200M) are not for it alone");
+        assert_contains(answer,
+                        "refuse: 17 of its 100 pages of 2M (200M) are not reserved for it alone");
 }
 
 /* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
@@ -245,10 +246,10 @@ PLAY_TEST(starts_in_one_go) {
                 const char *lack; /* NULL: it may start */
         } cases[] = {
                 {0, 0, NULL},
-                {1, 0, "1 of its 100 pages of 2M (200M) is not for it alone"},
-                {60, 0, "60 of its 100 pages of 2M (200M) are not for it alone"},
-                {0, 60, "60 of its 100 pages of 2M (200M) are not for it alone"},
-                {0, 1, "1 of its 100 pages of 2M (200M) is not for it alone"},
+                {1, 0, "1 of its 100 pages of 2M (200M) is not reserved for it alone"},
+                {60, 0, "60 of its 100 pages of 2M (200M) are not reserved for it alone"},
+                {0, 60, "60 of its 100 pages of 2M (200M) are not reserved for it alone"},
+                {0, 1, "1 of its 100 pages of 2M (200M) is not reserved for it alone"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -320,7 +321,8 @@ PLAY_TEST(older_status) {
                         assert_int_equal(instance.verdict, VERDICT_DEGRADED);
                         reason = instance.reason;
                 }
-                assert_contains(reason.text, "1 of its 100 pages of 2M (200M) is not for it alone");
+                assert_contains(reason.text,
+                                "1 of its 100 pages of 2M (200M) is not reserved for it alone");
                 keeper_end_gates(play->keeper, &view);
                 stop_unit(play, "a.service", 0, 0);
         }

@@ -95,7 +95,7 @@ TEST(opens_last) {
                 bool is_due, is_last;
                 const char *answer;
         } rows[] = {
-                {90, true, false, "b, which is more important, is short of its pages"},
+                {90, true, false, "b, which is more important, lacks pages"},
                 {90, true, true, "degraded"},
                 {90, false, false, "degraded"}, /* nothing will come */
                 {50, true, false, "degraded"},

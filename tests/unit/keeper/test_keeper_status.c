@@ -57,7 +57,7 @@ PLAY_TEST(reload_that_failed) {
         keeper_reload(play->keeper, false, 0);
         last = last_problem(play);
         assert_text(last->id, problem_id(PROBLEM_RELOAD_REFUSED));
-        assert_contains(last->remedy, "with --force it is done all the same");
+        assert_contains(last->remedy, "--force applies them anyway");
         assert_contains(text_string(&play->told), "the configuration has mistakes");
         assert_contains(text_string(&play->told), "the reload is refused");
 }

@@ -130,6 +130,7 @@ TEST(fault_is_told) {
                     "cannot be read: Input/output error; plan and pages stay as they are");
         assert_text(memory.id, problem_id(PROBLEM_HOST_UNREADABLE));
         assert_null(memory.file);
-        assert_text(memory.text,
-                    "there is no memory to look at the host; plan and pages stay as they are");
+        assert_text(
+                memory.text,
+                "memory is exhausted, and the host cannot be read; plan and pages stay as they are");
 }

@@ -49,7 +49,7 @@ TEST(pools) {
                  "1: node 0 has 1 pages of 1G instead of 0"},
                 {"sizes 1G 2M\nnode 0 total=4G free=3G 2M=100\n", ""},
                 {"sizes 1G 2M\nnode 1 total=4G free=3G 2M=7\n",
-                 "2 repair: node 0 has gone, and with it 100 pages of 2M"},
+                 "2 repair: node 0 is gone, and with it 100 pages of 2M"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -63,7 +63,7 @@ TEST(one_page) {
 
         assert_text(drifts_text(arena, "sizes 1G 2M\nnode 0 total=4G free=3G 2M=100\n", one,
                                 &(HostPlan){}),
-                    "2 repair: node 1 has gone, and with it 7 pages of 2M");
+                    "2 repair: node 1 is gone, and with it 7 pages of 2M");
         assert_text(
                 drifts_text(
                         arena,

@@ -654,11 +654,9 @@ TEST(later_version) {
         const char *lost;
         const Ledger *read = ledger_from_json(arena, json, boot, &lost);
 
-        assert_text(
-                lost,
-                "is of version 9, and this hugeplan reads version 3; only what the pools had "
-                "before is taken from it: what units were started with is estimated by what the "
-                "kernel counts for them");
+        assert_text(lost, "is of version 9, and this hugeplan reads version 3; only the "
+                          "pages that existed before are taken from it: the pages that units "
+                          "were started with are estimated from the kernel's counts");
         assert_int_equal(ledger_pool(read, 0, 2 * MIB)->found_pages, 10);
         assert_int_equal(read->instances.n + read->holds.n + read->refusals.n, 0);
         json_object_set_new(json, "version", json_integer(2));

@@ -144,15 +144,16 @@ TEST(lack) {
                 {"1",
                  {.pages = 5, .free_pages = 30, .taken_pages = 5},
                  30,
-                 "5 of its 30 pages of 2M (60M) are not for it alone: node 1 has 30 free, of which "
-                 "other instances may take 5",
+                 "5 of its 30 pages of 2M (60M) are not reserved for it alone: node "
+                 "1 has 30 free, of which other instances may take 5",
                  "free memory there and run 'hugeplanctl reload'"},
                 {"1",
                  {.pages = 1, .free_pages = 29},
                  30,
                  "1 of its 30 pages of 2M (60M) is in use by others: node 1 has 29 free",
-                 "see who uses huge pages in 'hugeplanctl status', and describe that program in "
-                 "/etc/hugeplan.d too; 'hugeplanctl reload' reserves more"},
+                 "see who uses huge pages in 'hugeplanctl status', and describe "
+                 "that program in /etc/hugeplan.d, too; 'hugeplanctl reload' "
+                 "reserves more"},
                 {"0-1",
                  {.pages = 1200,
                   .free_pages = 2000,
@@ -160,8 +161,9 @@ TEST(lack) {
                   .taker = "c.service",
                   .taker_pages = 1700},
                  1500,
-                 "1,200 of its 1,500 pages of 2M (2.9G) are not for it alone: nodes 0-1 have 2,000 "
-                 "free, of which c.service may take 1,700",
+                 "1,200 of its 1,500 pages of 2M (2.9G) are not reserved for it "
+                 "alone: nodes 0-1 have 2,000 free, of which c.service may take "
+                 "1,700",
                  restart},
                 {"1",
                  {.pages = 5,
@@ -170,16 +172,16 @@ TEST(lack) {
                   .taker = "c.service",
                   .taker_pages = 8},
                  30,
-                 "5 of its 30 pages of 2M (60M) are not for it alone: node 1 has 30 free, of which "
-                 "others may take 9, c.service 8 of them",
+                 "5 of its 30 pages of 2M (60M) are not reserved for it alone: node "
+                 "1 has 30 free, of which others may take 9, c.service 8 of them",
                  restart},
                 {"1",
                  {.pages = 1, .free_pages = 1, .taken_pages = 1, .taker_pages = 1},
                  1,
-                 "1 of its 1 page of 2M (2M) is not for it alone: node 1 has 1 free, of which "
-                 "processes of no unit that is known may take 1",
-                 "see who uses huge pages in 'hugeplanctl status --all', and describe that program in "
-                 "/etc/hugeplan.d too"},
+                 "1 of its 1 page of 2M (2M) is not reserved for it alone: node 1 "
+                 "has 1 free, of which processes of no known unit may take 1",
+                 "see who uses huge pages in 'hugeplanctl status --all', and "
+                 "describe that program in /etc/hugeplan.d, too"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -60,14 +60,14 @@ TEST(keep) {
 
 /* The weakest policy that serves all; who is displeased is named. */
 TEST(conflict) {
-        assert_text(
-                resolve(arena,
-                        config_make(arena, "a.conf", wants_always, "b.conf", postgresql, NULL),
-                        "thp madvise"),
-                "always|transparent_hugepage=always|/etc/hugeplan.d/b.conf: "
-                "TransparentHugePages: b (PostgreSQL) wants 'never', but the host gets "
-                "'always'; set TransparentHugePages= in [Host], or of the other instances, so "
-                "that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them");
+        assert_text(resolve(arena,
+                            config_make(arena, "a.conf", wants_always, "b.conf", postgresql, NULL),
+                            "thp madvise"),
+                    "always|transparent_hugepage=always|/etc/hugeplan.d/b.conf: "
+                    "TransparentHugePages: b (PostgreSQL) prefers 'never', but the "
+                    "host gets 'always'; set TransparentHugePages= in [Host], or of "
+                    "the other instances, so that all agree; from systemd 260 on "
+                    "MemoryTHP=disable keeps a single unit from them");
         /* madvise suits those who want none. */
         assert_text(resolve(arena,
                             config_make(arena, "a.conf", jvm_madvise, "b.conf", postgresql, NULL),
@@ -80,8 +80,8 @@ TEST(conflict) {
                                     "a.conf", wants_always, NULL),
                         "thp madvise"),
                 "never|transparent_hugepage=never|/etc/hugeplan.d/a.conf: "
-                "TransparentHugePages: a (a program of your own) wants 'always', but the "
-                "host gets 'never'");
+                "TransparentHugePages: a (a program of your own) prefers 'always', "
+                "but the host gets 'never'");
 }
 
 /* From systemd 260 on a unit may have less than the host; somebody without one, or who wants more, may not. */

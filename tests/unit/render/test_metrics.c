@@ -75,9 +75,9 @@ TEST(for_systemd) {
         assert_contains(said, "{\"name\":\"org.hugeplan.Manager.ReservedBytes\",\"value\":6291456,"
                               "\"fields\":{\"unit\":\"pg?.service\",\"nodes\":\"any\",\"pageSize\":"
                               "\"2M\"}}");
-        assert_contains(described, "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\","
-                                   "\"description\":\"What hugeplan says of the instance.\","
-                                   "\"type\":\"string\"}");
+        assert_contains(
+                described,
+                "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\",\"description\":\"The verdict on the instance.\",\"type\":\"string\"}");
         assert_int_equal(json_array_size(families), metrics.n);
         free(said);
         free(described);

@@ -154,7 +154,7 @@ TEST(who_added) {
 
         assert_text(
                 history_say_who(arena, &history, 2 * MIB),
-                "who set them is not known: in this boot hugepland has not run, or seen no change of them");
+                "who set them is not known: hugepland has not run in this boot, or has seen no change of them");
         history.missing = "there is no journal";
         assert_text(history_say_who(arena, &history, 2 * MIB),
                     "who set them is not known: there is no journal");

@@ -465,7 +465,7 @@ TEST(nobody) {
                     "7f0000000000-7f0000400000 rw-p 00000000 00:11 8 /anon_hugepage (deleted)\n");
         assert_text(rows(arena, make_on(arena, host, &processes, NULL, segments)),
                     "- 0: no process: a file, a mount or a segment: 8/8 of 2M\n"
-                    "- 0: System V segment 36, nobody attached: 4/4 of 2M\n"
+                    "- 0: System V segment 36, no process attached: 4/4 of 2M\n"
                     "a.service 6: 2/2 of 2M 0:2\n");
         /* Nothing of the kind is said where not every process could be looked into. */
         assert_text(rows(arena, make_on(arena, host, &processes, NULL, NULL)),
@@ -513,10 +513,11 @@ TEST(sentences) {
         page_user.mapped_pages = 1081;
         page_user.unit = NULL;
         assert_text(page_user_format(arena, &page_user), "pid 812 (mariadbd): 1,081 pages of 2M");
-        assert_contains(page_user_held(arena, &page_user, 12).text,
-                        "and no instance is described for it: so long 12 pages of 2M (24M) stay");
+        assert_contains(
+                page_user_held(arena, &page_user, 12).text,
+                "and no instance is described for it: as long as it runs, 12 pages of 2M (24M) stay");
         assert_contains(page_user_held(arena, &page_user, 12).remedy,
-                        "end process 812, or describe it in /etc/hugeplan.d, or switch");
+                        "end process 812, or describe it in /etc/hugeplan.d, or disable");
         assert_text(page_user_format_use(arena, &page_user),
                     "pid 812, mariadbd: 1,081 pages of 2M mapped, at least 198 in use"
                     " (node 0: 100, 1: 98)");

@@ -35,7 +35,7 @@ static const char *judge(Arena *arena, const Status *running, const Config *file
         return problems.list.n > 0 ? problems_text(arena, &problems) : NULL;
 }
 
-#define READ "hugepland has not read these files as they are now; "
+#define READ "these files have changed since hugepland read them; "
 
 TEST(changes) {
         static const struct {
@@ -105,13 +105,12 @@ TEST(mistakes) {
 
         assert_contains(judge(arena, running, one, false), "/etc/hugeplan.d/20-pg.conf:4: Node: ");
         assert_contains(judge(arena, running, one, false),
-                        ". hugepland has not read this yet: a reload is refused, and from the next "
-                        "boot on nothing starts that waits for pg; ");
+                        ". hugepland has not read this yet: a reload is refused, and from "
+                        "the next boot on the gate refuses pg; ");
         assert_contains(judge(arena, running, one, false), "; then run 'hugeplanctl reload'");
-        assert_contains(
-                judge(arena, running, two, false),
-                "; and 1 more mistake. hugepland has not read this yet: a reload is "
-                "refused, and from the next boot on nothing starts that waits for old, pg; ");
+        assert_contains(judge(arena, running, two, false),
+                        "; and 1 more mistake. hugepland has not read this yet: a reload "
+                        "is refused, and from the next boot on the gate refuses old, pg; ");
         assert_contains(judge(arena, running, of_host, false),
                         "hugepland has not read this yet: a reload is refused; ");
 }

@@ -180,7 +180,7 @@ TEST(why) {
         set(arena, &settings, "huge_pages", "off");
         assert_text(judge(arena, c).why, "its huge_pages is off");
         assert_contains(judge(arena, c).remedy,
-                        "switch them on in its settings, then: systemctl restart pg.service; or,");
+                        "enable them in its settings, then: systemctl restart pg.service; or,");
         assert_text(fall_cause_name(judge(arena, c).cause), "off");
         set(arena, &settings, "huge_pages", "on");
         assert_contains(judge(arena, c).why, "it was started with something else");
@@ -189,10 +189,10 @@ TEST(why) {
         assert_contains(judge(arena, c).why, "it was started with something else");
         c->instance.engine = "mariadb";
         assert_contains(judge(arena, c).why, "silently");
-        c->input.wrong = "large_pages is not set, so that MariaDB takes no huge pages";
+        c->input.wrong = "large_pages is not set, so MariaDB takes no huge pages";
         assert_text(judge(arena, c).why, c->input.wrong);
         c->instance.engine = "generic";
-        assert_contains(judge(arena, c).why, "has not asked for them");
+        assert_contains(judge(arena, c).why, "has not requested them");
         c->look.map.sysv_bytes = 278 * MIB;
         assert_contains(judge(arena, c).why, "without SHM_HUGETLB");
 }
@@ -204,7 +204,7 @@ TEST(lost) {
         c->look.map.shared_bytes = 278 * MIB;
         assert_contains(judge(arena, c).why, "it has run since before its pages were reserved; ");
         c->instance.was_let_start = true;
-        assert_contains(judge(arena, c).why, "it was let start with 139 pages, and got 0; ");
+        assert_contains(judge(arena, c).why, "it was allowed to start with 139 pages, and got 0; ");
         c->instance.pages_granted = 100;
         assert_contains(judge(arena, c).remedy,
                         "hugeplanctl status pg says why; once they are: systemctl restart");
@@ -281,9 +281,9 @@ TEST(unknown) {
 
         c->look.has_map = c->look.is_all_mapped = false;
         *vec_push((Arena *) arena, &c->look.missing) =
-                "mappings: only root may see that of process 812";
+                "mappings: only root may see those of process 812";
         assert_outcome(arena, c, OUTCOME_UNKNOWN, false);
-        assert_text(judge(arena, c).why, "mappings: only root may see that of process 812");
+        assert_text(judge(arena, c).why, "mappings: only root may see those of process 812");
         c->instance.is_counted = true;
         assert_outcome(arena, c, OUTCOME_FELL_BACK, false);
         c = make(arena, 20, 20);
@@ -308,12 +308,11 @@ TEST(deviations) {
         const Proof proof = judge(arena, c);
 
         assert_int_equal(proof.deviations.n, 3);
-        assert_text(proof.deviations.items[0].text,
-                    "it has taken 6 pages of 2M more than it was given");
+        assert_text(proof.deviations.items[0].text, "it has taken 6 pages of 2M more than planned");
         assert_text(proof.deviations.items[1].text,
-                    "45 pages of 2M are on node 1, where it was given none");
+                    "45 pages of 2M are on node 1, where none were planned");
         assert_text(proof.deviations.items[2].text,
-                    "it has taken 2 pages of 1G (2G), a size that it was not given");
+                    "it has taken 2 pages of 1G (2G), a size that was not planned for it");
         assert_false(proof.is_as_planned);
         /* What it wants is not known. */
         c->instance.page_size_bytes = c->instance.pages_wanted = 0;
@@ -437,7 +436,7 @@ TEST(waste_of_segments) {
         WasteList list = {};
 
         *vec_push((Arena *) arena, &users.list) =
-                (PageUser){.command = PAGE_USER_SEGMENT "17, nobody attached",
+                (PageUser){.command = PAGE_USER_SEGMENT "17, no process attached",
                            .page_size_bytes = 2 * MIB,
                            .pages = 64};
         *vec_push((Arena *) arena, &users.list) =

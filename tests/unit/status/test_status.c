@@ -88,10 +88,9 @@ TEST(lack) {
         judge(&scene, false);
         assert_verdict(&scene, "a", "lost");
         assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_TAKEN);
-        assert_contains(
-                instance_of(&scene, "a")->reason.text,
-                "40 of its 60 pages of 2M (120M) are not for it alone: node 1 has 60 free, of "
-                "which c.service may take 40");
+        assert_contains(instance_of(&scene, "a")->reason.text,
+                        "40 of its 60 pages of 2M (120M) are not reserved for it alone: "
+                        "node 1 has 60 free, of which c.service may take 40");
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
         /* It was ready with fewer pages than it wants now, so that none of these have been lost. */
@@ -270,10 +269,10 @@ TEST(lack_in_order) {
         const Lack lack = lack_alone(arena, &input, "a");
 
         assert_text(lack.taker, "b.service");
-        assert_contains(
-                plan_explain_lack(arena, a, &lack).text,
-                "30 of its 50 pages of 2M (100M) are not for it alone: nodes 0-1 have 80 free, "
-                "of which others may take 60, b.service 50 of them");
+        assert_contains(plan_explain_lack(arena, a, &lack).text,
+                        "30 of its 50 pages of 2M (100M) are not reserved for it alone: "
+                        "nodes 0-1 have 80 free, of which others may take 60, b.service 50 "
+                        "of them");
 }
 
 TEST(plan_verdict) {

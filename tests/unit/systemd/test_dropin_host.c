@@ -40,7 +40,7 @@ TREE_TEST(check) {
         assert_text(check(tree, instance), "");
         assert_contains(
                 check(tree, "[Instance]\nPages=1\nNodes=0\nPlacement=bind\nUnit=x@1.service\n"),
-                "the gate of x@1.service is not that of today's configuration");
+                "the gate of x@1.service is not that of the current configuration");
 }
 
 TREE_TEST(check_honours_administrators) {

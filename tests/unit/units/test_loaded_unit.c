@@ -105,10 +105,10 @@ TEST(reset) {
         unit.reset_file = LATER;
         unit.reset_line = 3;
         assert_text(judge(arena, postgresql, &unit),
-                    LATER ":3: ExecStartPre: x.service starts without asking for the pages of a: "
-                          "this line throws its gate away; write the gate again below it "
-                          "(hugeplan.d(5), THE GATE), or take the line out; then run 'systemctl "
-                          "daemon-reload'");
+                    LATER ":3: ExecStartPre: x.service starts without asking for the pages "
+                          "of a: this line removes its gate; write the gate again below it "
+                          "(hugeplan.d(5), THE GATE), or remove the line; then run "
+                          "'systemctl daemon-reload'");
         /* The files say nothing of that, or have something else by now. */
         unit.reset_file = "/etc/systemd/system/x.service.d/05-early.conf";
         assert_text(judge(arena, postgresql, &unit),
@@ -144,9 +144,9 @@ TEST(masked_gate) {
         unit.dropins = names(arena, own);
         const char *text = judge(arena, postgresql, &unit);
 
-        assert_text(text, "/etc/systemd/system/x.service.d/10-hugeplan.conf: x.service starts "
-                          "without asking for the pages of a: this file takes the gate's place, "
-                          "as it may");
+        assert_text(text, "/etc/systemd/system/x.service.d/10-hugeplan.conf: x.service "
+                          "starts without asking for the pages of a: this file replaces the "
+                          "gate, which is allowed");
         unit.dropins = (SourceNames){};
         unit.override = own; /* a link to /dev/null is no drop-in */
         assert_text(judge(arena, postgresql, &unit), text);
@@ -177,25 +177,23 @@ TEST(states) {
         LoadedUnit unit = {.name = "x.service", .load_state = "not-found"};
 
         assert_text(judge(arena, postgresql, &unit),
-                    "/etc/hugeplan.d/a.conf:3: Unit: systemd knows no x.service: nobody waits for "
-                    "the pages of a; name the unit that there is, or install it; then run "
-                    "'systemctl daemon-reload'");
+                    "/etc/hugeplan.d/a.conf:3: Unit: systemd does not know x.service: "
+                    "no unit waits for the pages of a; name an existing unit, or "
+                    "install it; then run 'systemctl daemon-reload'");
         unit.load_state = "masked";
-        assert_text(
-                judge(arena, postgresql, &unit),
-                "/etc/hugeplan.d/a.conf:3: Unit: x.service is masked and cannot be started; the "
-                "pages of a stay reserved; take the instance's file away, or run 'systemctl unmask "
-                "x.service'");
+        assert_text(judge(arena, postgresql, &unit),
+                    "/etc/hugeplan.d/a.conf:3: Unit: x.service is masked and cannot be "
+                    "started; the pages of a stay reserved; remove the instance's "
+                    "file, or run 'systemctl unmask x.service'");
         unit.load_state = "bad-setting";
         assert_contains(judge(arena, postgresql, &unit),
-                        "systemd does not take x.service (bad-setting): it cannot be started; run "
-                        "'systemd-analyze verify x.service'");
+                        "systemd does not accept x.service (bad-setting): it cannot be "
+                        "started; run 'systemd-analyze verify x.service'");
         unit = healthy(arena);
         unit.is_outdated = true;
-        assert_text(
-                judge(arena, postgresql, &unit),
-                "the files of x.service were changed, and systemd goes by what it had read; run "
-                "'systemctl daemon-reload'");
+        assert_text(judge(arena, postgresql, &unit),
+                    "the files of x.service have changed since systemd read them; run "
+                    "'systemctl daemon-reload'");
         /* Of a unit that no instance names any more. */
         unit.name = "y.service";
         unit.is_outdated = false;
@@ -275,9 +273,10 @@ TEST(starts) {
         assert_text(judge(arena, text, &unit), "");
         unit.starts.items[0] = "/bin/true";
         assert_text(judge(arena, text, &unit),
-                    "/etc/hugeplan.d/a.conf:4: Unit: x.service starts /bin/true, which is no "
-                    "PostgreSQL: nobody waits for the pages of a; name the unit that starts it; "
-                    "then run 'systemctl daemon-reload' and 'hugeplanctl reload'");
+                    "/etc/hugeplan.d/a.conf:4: Unit: x.service starts /bin/true, which "
+                    "is not PostgreSQL: no unit waits for the pages of a; name the "
+                    "unit that starts it; then run 'systemctl daemon-reload' and "
+                    "'hugeplanctl reload'");
 }
 
 TEST(order) {

@@ -37,36 +37,36 @@ TEST(hostile_paths) {
         static const struct {
                 const char *value, *wrong;
         } bad[] = {
-                {"", "no absolute path"},
-                {"huge", "no absolute path"},
-                {"mode=0770", "no absolute path"},
-                {"\"/mnt/huge\"", "no absolute path"},
-                {"/mnt/../etc", "over '.' or '..'"},
-                {"/mnt/./huge", "over '.' or '..'"},
-                {"/mnt/huge/..", "over '.' or '..'"},
-                {"/mnt/%n", "mean something else in unit files"},
-                {"/mnt/a%", "mean something else in unit files"},
-                {"/mnt/a\\x20b", "mean something else in unit files"},
-                {"/mnt/a\"b", "mean something else in unit files"},
-                {"/mnt/a'b", "mean something else in unit files"},
-                {"/mnt/a\nOptions=exec", "mean something else in unit files"},
-                {"/mnt/a\r", "mean something else in unit files"},
-                {"/mnt/a\x1b[2J", "mean something else in unit files"},
+                {"", "not an absolute path"},
+                {"huge", "not an absolute path"},
+                {"mode=0770", "not an absolute path"},
+                {"\"/mnt/huge\"", "not an absolute path"},
+                {"/mnt/../etc", "contains '.' or '..'"},
+                {"/mnt/./huge", "contains '.' or '..'"},
+                {"/mnt/huge/..", "contains '.' or '..'"},
+                {"/mnt/%n", "with a special meaning in unit files"},
+                {"/mnt/a%", "with a special meaning in unit files"},
+                {"/mnt/a\\x20b", "with a special meaning in unit files"},
+                {"/mnt/a\"b", "with a special meaning in unit files"},
+                {"/mnt/a'b", "with a special meaning in unit files"},
+                {"/mnt/a\nOptions=exec", "with a special meaning in unit files"},
+                {"/mnt/a\r", "with a special meaning in unit files"},
+                {"/mnt/a\x1b[2J", "with a special meaning in unit files"},
                 {"/mnt/gr\xf6\xdf"
                  "e",
-                 "mean something else in unit files"},
-                {"/mnt/\xc2\x85next", "mean something else in unit files"},
-                {"/mnt/two words", "'words' is no option"},
-                {"/", "'/' cannot be a mount, since / belongs to the system"},
+                 "with a special meaning in unit files"},
+                {"/mnt/\xc2\x85next", "with a special meaning in unit files"},
+                {"/mnt/two words", "'words' is not an option"},
+                {"/", "'/' cannot be a mount, because / belongs to the system"},
                 {"///", "belongs to the system"},
-                {"/proc", "since /proc belongs to the system"},
-                {"/proc/sys/vm", "since /proc belongs to the system"},
-                {"/sys/fs/cgroup", "since /sys belongs to the system"},
-                {"/dev/hugepages", "since /dev is private to services"},
-                {"/tmp/huge", "since /tmp is private to services"},
-                {"/run/systemd/x", "since /run/systemd belongs to the system"},
+                {"/proc", "because /proc belongs to the system"},
+                {"/proc/sys/vm", "because /proc belongs to the system"},
+                {"/sys/fs/cgroup", "because /sys belongs to the system"},
+                {"/dev/hugepages", "because /dev is private to services"},
+                {"/tmp/huge", "because /tmp is private to services"},
+                {"/run/systemd/x", "because /run/systemd belongs to the system"},
                 {"/run", "belongs to the system"},
-                {"/etc/hugeplan.d", "since /etc belongs to the system"},
+                {"/etc/hugeplan.d", "because /etc belongs to the system"},
                 {"/var/lib/", "belongs to the system"},
         };
 
@@ -95,22 +95,22 @@ TEST(bad_options) {
         static const struct {
                 const char *options, *wrong;
         } bad[] = {
-                {"exec", "'exec' is no option"},
-                {"Size=1G", "'Size=1G' is no option"},
-                {"size=1G,exec", "'1G,exec' is no size"},
-                {"size=", "'' is no size"},
-                {"size=0", "'0' is no size"},
-                {"size=-1", "'-1' is no size"},
-                {"size=50%", "'50%' is no size"},
-                {"min_size=8E", "more than can be counted"},
+                {"exec", "'exec' is not an option"},
+                {"Size=1G", "'Size=1G' is not an option"},
+                {"size=1G,exec", "'1G,exec' is not a size"},
+                {"size=", "'' is not a size"},
+                {"size=0", "'0' is not a size"},
+                {"size=-1", "'-1' is not a size"},
+                {"size=50%", "'50%' is not a size"},
+                {"min_size=8E", "too large"},
                 {"size=1G size=1G", "size= is given twice"},
-                {"size=1G min_size=2G", "min_size= is more than size="},
-                {"mode=", "no mode that a mount can have"},
-                {"mode=77", "no mode of three or four octal digits"},
-                {"mode=0o77", "no mode of three or four octal digits"},
-                {"mode=07700", "no mode of three or four octal digits"},
-                {"mode=798", "no mode of three or four octal digits"},
-                {"mode=4770", "no mode that a mount can have"},
+                {"size=1G min_size=2G", "min_size= is larger than size="},
+                {"mode=", "not a mode that a mount can have"},
+                {"mode=77", "not a mode of three or four octal digits"},
+                {"mode=0o77", "not a mode of three or four octal digits"},
+                {"mode=07700", "not a mode of three or four octal digits"},
+                {"mode=798", "not a mode of three or four octal digits"},
+                {"mode=4770", "not a mode that a mount can have"},
                 {"owner=", "'':"},
                 {"owner=:dba", "':dba':"},
                 {"owner=db:", "'db:':"},
@@ -163,17 +163,17 @@ static const char *refusal(Arena *arena, const char *lines) {
 
 TEST(contradictions) {
         assert_text(refusal(arena, "Pages=1\nSharedMemory=hugetlbfs"),
-                    "/etc/hugeplan.d/20-pg.conf:3: SharedMemory: 'hugetlbfs' needs a mount; add "
-                    "Mount= with a path");
+                    "/etc/hugeplan.d/20-pg.conf:3: SharedMemory: 'hugetlbfs' requires "
+                    "a mount; add Mount= with a path");
         assert_text(refusal(arena, "Pages=1\nMount=/mnt/a"),
-                    "/etc/hugeplan.d/20-pg.conf:3: Mount: nothing says who owns it; add owner=USER "
-                    "to it, or give User=");
+                    "/etc/hugeplan.d/20-pg.conf:3: Mount: its owner is missing; add "
+                    "owner=USER to it, or set User=");
         assert_text(refusal(arena, "Engine=redis\nMount=/mnt/a owner=redis"),
-                    "/etc/hugeplan.d/20-pg.conf:3: Mount: Redis uses no reserved huge pages; leave "
-                    "Mount= out");
+                    "/etc/hugeplan.d/20-pg.conf:3: Mount: Redis uses no reserved huge "
+                    "pages; remove Mount=");
         assert_contains(refusal(arena, "Pages=1\nMount=/mnt/%i"),
-                        "/etc/hugeplan.d/20-pg.conf:3: Mount: '/mnt/%i' has characters that mean "
-                        "something else in unit files; write a path such as ");
+                        "/etc/hugeplan.d/20-pg.conf:3: Mount: '/mnt/%i' has characters "
+                        "with a special meaning in unit files; write a path such as ");
         assert_null(refusal(arena, "Pages=1\nMount=/mnt/a owner=db\nSharedMemory=hugetlbfs"));
         assert_null(refusal(arena, "Pages=1\nMount=/mnt/a\nUser=db"));
         assert_null(refusal(arena, "Engine=oracle\nPages=1\nMount=/mnt/a"));
@@ -194,8 +194,8 @@ TEST(one_place_each) {
                        "Pages=1 User=db Mount=/mnt/ab");
 
         assert_text(problems_text(arena, &config->problems),
-                    "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b is in the way of /mnt/a, the mount "
-                    "of a; give each instance a place of its own");
+                    "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b conflicts with /mnt/a, "
+                    "the mount of a; give each instance a path of its own");
         assert_null(config->instances[0].refusal);
         assert_non_null(config->instances[1].refusal);
         assert_null(config->instances[2].refusal);
@@ -238,27 +238,28 @@ TEST(unit_text) {
 
         assert_int_equal(units.n, 1);
         assert_text(units.items[0].name, "run-hugepages-orders.mount");
-        assert_text(units.items[0].text,
-                    "# Generated by hugeplan-generator from /etc/hugeplan.d/20-orders.conf\n"
-                    "# See hugeplan.d(5). A unit of this name in /etc/systemd/system takes its "
-                    "place.\n"
-                    "\n"
-                    "[Unit]\n"
-                    "Description=Huge Pages of the Database Instance orders\n"
-                    "Documentation=man:hugeplan.d(5)\n"
-                    "DefaultDependencies=no\n"
-                    "Requires=hugeplan-wait@orders.service\n"
-                    "After=local-fs.target hugeplan-wait@orders.service\n"
-                    "Conflicts=umount.target\n"
-                    "Before=umount.target\n"
-                    "AssertDirectoryNotEmpty=!/run/hugepages/orders\n"
-                    "\n"
-                    "[Mount]\n"
-                    "What=hugetlbfs\n"
-                    "Where=/run/hugepages/orders\n"
-                    "Type=hugetlbfs\n"
-                    "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,"
-                    "min_size=4294967296,nosuid,nodev\n");
+        assert_text(
+                units.items[0].text,
+                "# Generated by hugeplan-generator from "
+                "/etc/hugeplan.d/20-orders.conf\n"
+                "# See hugeplan.d(5). A unit of this name in /etc/systemd/system "
+                "replaces it.\n"
+                "\n"
+                "[Unit]\n"
+                "Description=Huge Pages of the Database Instance orders\n"
+                "Documentation=man:hugeplan.d(5)\n"
+                "DefaultDependencies=no\n"
+                "Requires=hugeplan-wait@orders.service\n"
+                "After=local-fs.target hugeplan-wait@orders.service\n"
+                "Conflicts=umount.target\n"
+                "Before=umount.target\n"
+                "AssertDirectoryNotEmpty=!/run/hugepages/orders\n"
+                "\n"
+                "[Mount]\n"
+                "What=hugetlbfs\n"
+                "Where=/run/hugepages/orders\n"
+                "Type=hugetlbfs\n"
+                "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,min_size=4294967296,nosuid,nodev\n");
 }
 
 /* The size is that of the instance; whole pages in any case. */
@@ -439,17 +440,17 @@ TEST(obstacles) {
 
         assert_text(said(arena, free_place), "-");
         free_place->sight.is_directory_used = true;
-        assert_text(
-                said(arena, free_place),
-                "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: there are files, so the mount of a at /mnt/free "
-                "is left to it; move them away, or give Mount= a path of its own");
+        assert_text(said(arena, free_place),
+                    "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: the "
+                    "directory contains files, so the mount of a at /mnt/free is left "
+                    "to it; move them away, or give Mount= a path of its own");
         free_place->sight.fstab_line = 7;
         assert_contains(said(arena, free_place),
-                        "notice mount-taken: /etc/fstab:7: this line mounts something there, so ");
+                        "notice mount-taken: /etc/fstab:7: this line mounts the same path, so ");
         free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
         assert_contains(
                 said(arena, free_place),
-                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit is for ");
+                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit mounts ");
         assert_contains(
                 said(arena, scene(arena, "/mnt/c")),
                 "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: a file system of type tmpfs is mounted, so ");

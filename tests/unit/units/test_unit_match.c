@@ -95,58 +95,59 @@ static const Case cases[] = {
         /* ---- PostgreSQL ---- */
         {PG("postgresql@15-main.service"), .files = {DEBIAN_PG, CLUSTER("main")}},
         {PG("postgresql@15-man.service"),
-         .expected = AT
-         "postgresql@15-man.service is for a cluster that there is not "
-         "(/etc/postgresql/15/man does not exist): nobody waits for the pages of db; "
-         "did you mean postgresql@15-main.service" CORRECT,
+         .expected = AT "postgresql@15-man.service is for a cluster that does not exist "
+                        "(/etc/postgresql/15/man does not exist): no unit waits for the pages "
+                        "of db; did you mean postgresql@15-main.service" CORRECT,
          .files = {DEBIAN_PG, CLUSTER("main"), CLUSTER("reports")}},
         /* One that is taken cannot be meant. */
         {PG("postgresql@15-man.service"), PG("postgresql@15-main.service"),
-         .expected = AT
-         "postgresql@15-man.service is for a cluster that there is not "
-         "(/etc/postgresql/15/man does not exist): nobody waits for the pages of db; "
-         "did you mean postgresql@15-reports.service" CORRECT,
+         .expected = AT "postgresql@15-man.service is for a cluster that does not exist "
+                        "(/etc/postgresql/15/man does not exist): no unit waits for the pages "
+                        "of db; did you mean postgresql@15-reports.service" CORRECT,
          .files = {DEBIAN_PG, CLUSTER("main"), CLUSTER("reports")}},
         {PG("postgresql@15-man.service"),
-         .expected = AT
-         "postgresql@15-man.service is for a cluster that there is not "
-         "(/etc/postgresql/15/man does not exist): nobody waits for the pages of db; "
-         "name the unit that starts it; then run 'systemctl daemon-reload' and "
-         "'hugeplanctl reload'",
+         .expected = AT "postgresql@15-man.service is for a cluster that does not exist "
+                        "(/etc/postgresql/15/man does not exist): no unit waits for the pages "
+                        "of db; name the unit that starts it; then run 'systemctl "
+                        "daemon-reload' and 'hugeplanctl reload'",
          .files = {DEBIAN_PG}},
         {PG("postgresql@main.service"),
-         .expected = AT "postgresql@main.service is no VERSION-NAME of a cluster: nobody waits for "
-                        "the pages of db; did you mean postgresql@15-main.service" CORRECT,
+         .expected = AT "postgresql@main.service is not the VERSION-NAME of a cluster: no "
+                        "unit waits for the pages of db; did you mean "
+                        "postgresql@15-main.service" CORRECT,
          .files = {DEBIAN_PG, CLUSTER("main")}},
         /* Debian's unit for all of them starts none. */
         {PG("postgresql.service"),
-         .expected = AT "postgresql.service starts /bin/true, which is no PostgreSQL: nobody waits "
-                        "for the pages of db; did you mean postgresql@15-main.service" CORRECT,
+         .expected = AT "postgresql.service starts /bin/true, which is not PostgreSQL: no "
+                        "unit waits for the pages of db; did you mean "
+                        "postgresql@15-main.service" CORRECT,
          .files = {DEBIAN_PG, DEBIAN_PG_ALL, CLUSTER("main")}},
         {PG("ssh.service"),
-         .expected = AT
-         "ssh.service starts /usr/sbin/sshd, which is no PostgreSQL: nobody waits for "
-         "the pages of db; did you mean postgresql@15-main.service" CORRECT,
+         .expected = AT "ssh.service starts /usr/sbin/sshd, which is not PostgreSQL: no "
+                        "unit waits for the pages of db; did you mean "
+                        "postgresql@15-main.service" CORRECT,
          .files = {DEBIAN_PG, CLUSTER("main"), UNIT("ssh.service", "/usr/sbin/sshd -D")}},
         {PG("pgbouncer.service"),
-         .expected = AT "pgbouncer.service starts /usr/sbin/pgbouncer, which is no PostgreSQL: "
-                        "nobody waits for the pages of db; name the unit that starts it; then run "
-                        "'systemctl daemon-reload' and 'hugeplanctl reload'",
+         .expected = AT "pgbouncer.service starts /usr/sbin/pgbouncer, which is not "
+                        "PostgreSQL: no unit waits for the pages of db; name the unit that "
+                        "starts it; then run 'systemctl daemon-reload' and 'hugeplanctl "
+                        "reload'",
          .files = {UNIT("pgbouncer.service", "/usr/sbin/pgbouncer")}},
         {PG("mariadb.service"),
-         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is no PostgreSQL: nobody "
-                        "waits for the pages of db; name the unit that starts it; then run "
-                        "'systemctl daemon-reload' and 'hugeplanctl reload'",
+         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is not "
+                        "PostgreSQL: no unit waits for the pages of db; name the unit that "
+                        "starts it; then run 'systemctl daemon-reload' and 'hugeplanctl "
+                        "reload'",
          .files = {MARIA}},
         {PG("postgresql-16.service"),
          .files = {UNIT("postgresql-16.service",
                         "/usr/pgsql-16/bin/postgres -D ${PGDATA}\nEnvironment=PGDATA=/srv/pg"),
                    {"/srv/pg/PG_VERSION", "16\n"}}},
         {PG("postgresql-16.service"),
-         .expected = AT
-         "postgresql-16.service has nothing to start (/srv/pg does not exist): nobody "
-         "waits for the pages of db; name the unit that starts it; then run "
-         "'systemctl daemon-reload' and 'hugeplanctl reload'",
+         .expected = AT "postgresql-16.service has nothing to start (/srv/pg does not "
+                        "exist): no unit waits for the pages of db; name the unit that "
+                        "starts it; then run 'systemctl daemon-reload' and 'hugeplanctl "
+                        "reload'",
          .files = {UNIT("postgresql-16.service",
                         "/usr/pgsql-16/bin/postgres -D ${PGDATA}\nEnvironment=PGDATA=/srv/pg")}},
         {PG("patroni.service"),
@@ -171,75 +172,75 @@ static const Case cases[] = {
         {MDB("mariadb@reports.service"),
          .files = {MARIA_TEMPLATE, {"/etc/mysql/my.cnf", "[mysqld.reports]\nport=3307\n"}}},
         {MDB("mariadb@report.service"),
-         .expected = AT
-         "mariadb@report.service is for a server that there is not (no option file has "
-         "a group [mariadbd.report]): nobody waits for the pages of db; did you mean "
-         "mariadb@reports.service" CORRECT,
+         .expected = AT "mariadb@report.service is for a server that does not exist (no "
+                        "option file has a group [mariadbd.report]): no unit waits for the "
+                        "pages of db; did you mean mariadb@reports.service" CORRECT,
          .files = {MARIA_TEMPLATE, MARIA, {"/etc/mysql/my.cnf", "[mysqld.reports]\nport=3307\n"}}},
         {MYSQL("mariadb.service"),
-         .expected = AT
-         "mariadb.service starts /usr/sbin/mariadbd, which is no MySQL: nobody waits "
-         "for the pages of db; name the unit that starts it; then run 'systemctl "
-         "daemon-reload' and 'hugeplanctl reload'",
+         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is not MySQL: no "
+                        "unit waits for the pages of db; name the unit that starts it; "
+                        "then run 'systemctl daemon-reload' and 'hugeplanctl reload'",
          .files = {MARIA}},
         {MDB("mysql.service"), .files = {UNIT("mysql.service", "/usr/sbin/mysqld")}},
 
         /* ---- those that anything may start ---- */
         {ORA("orders.service"), .files = {UNIT("orders.service", "/usr/bin/start-orders")}},
         {ORA("mariadb.service"),
-         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is no Oracle Database: "
-                        "nobody waits for the pages of db; did you mean dbora.service" CORRECT,
+         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is not Oracle "
+                        "Database: no unit waits for the pages of db; did you mean "
+                        "dbora.service" CORRECT,
          .files = {MARIA,
                    UNIT("dbora.service", "/u01/app/oracle/product/19/dbhome_1/bin/dbstart")}},
         {JVM("es.service"), .files = {UNIT("es.service", "/usr/share/elasticsearch/bin/entry")}},
         {JVM("es.service"), .files = {UNIT("es.service", "/usr/sbin/cassandra -p /run/x")}},
         {JVM("mariadb.service"),
-         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is no Java: nobody waits "
-                        "for the pages of db; name the unit that starts it; then run 'systemctl "
-                        "daemon-reload' and 'hugeplanctl reload'",
+         .expected = AT "mariadb.service starts /usr/sbin/mariadbd, which is not Java: no "
+                        "unit waits for the pages of db; name the unit that starts it; "
+                        "then run 'systemctl daemon-reload' and 'hugeplanctl reload'",
          .files = {MARIA}},
         {ANY("mariadb.service"), .files = {MARIA}},
         {ANY("x.service"), .files = {UNIT("x.service", "/bin/true")}},
 
         /* ---- units that there are not ---- */
         {MDB("maria.service"),
-         .expected = AT "systemd knows no maria.service: nobody waits for the pages of db; did you "
-                        "mean mariadb.service? Correct the line, or install the unit; then run "
-                        "'systemctl daemon-reload'",
+         .expected = AT "systemd does not know maria.service: no unit waits for the pages "
+                        "of db; did you mean mariadb.service? Correct the line, or install "
+                        "the unit; then run 'systemctl daemon-reload'",
          .files = {MARIA}},
         {ANY("x.service"),
-         .expected =
-                 "/etc/hugeplan.d/20-db.conf:2: Unit: systemd knows no x.service: nobody waits for the pages of db; name the unit "
-                 "that there is, or install it; then run 'systemctl daemon-reload'",
+         .expected = "/etc/hugeplan.d/20-db.conf:2: Unit: systemd does not know "
+                     "x.service: no unit waits for the pages of db; name an existing "
+                     "unit, or install it; then run 'systemctl daemon-reload'",
          .files = {MARIA}},
 
         {ANY("es01.service"),
-         .expected = "/etc/hugeplan.d/20-db.conf:2: Unit: systemd knows no es01.service: nobody "
-                     "waits for the pages of db; did you mean es10.service? Correct the line, or "
-                     "install the unit; then run 'systemctl daemon-reload'",
+         .expected = "/etc/hugeplan.d/20-db.conf:2: Unit: systemd does not know "
+                     "es01.service: no unit waits for the pages of db; did you mean "
+                     "es10.service? Correct the line, or install the unit; then run "
+                     "'systemctl daemon-reload'",
          .files = {MARIA, UNIT("es10.service", "/usr/bin/cached"),
                    UNIT("other.service", "/usr/bin/other")}},
 
         /* ---- several on one unit ---- */
         {MDB("mariadb.service"), MDB("mariadb.service"),
-         .expected =
-                 "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 652 pages of 2M and 652 pages of 2M are "
-                 "reserved, and both have to be there before it starts; take one of the files "
-                 "away; if both are meant, say so by SilenceRules=unit-shared",
+         .expected = "/etc/hugeplan.d/30-other.conf:3: Unit: other names "
+                     "mariadb.service, and so does db (/etc/hugeplan.d/20-db.conf): 652 "
+                     "pages of 2M and 652 pages of 2M are reserved, and both must be "
+                     "available before it starts; remove one of the files; if both are "
+                     "intended, set SilenceRules=unit-shared",
          .files = {MARIA}},
         {MDB("mariadb.service"), MDB("mariadb.service") "PageSize=1G\n",
-         .expected =
-                 "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 1 page of 1G and 652 pages of 2M are "
-                 "reserved, and both have to be there before it starts",
+         .expected = "/etc/hugeplan.d/30-other.conf:3: Unit: other names "
+                     "mariadb.service, and so does db (/etc/hugeplan.d/20-db.conf): 1 "
+                     "page of 1G and 652 pages of 2M are reserved, and both must be "
+                     "available before it starts",
          .files = {MARIA}},
         {ORA("ora.service") "ConfigFile=/u01/initA.ora\n",
          ORA("ora.service") "ConfigFile=/u01/initB.ora\n",
-         .expected =
-                 "/etc/hugeplan.d/30-other.conf:3: Unit: other names ora.service, and so does db "
-                 "(/etc/hugeplan.d/20-db.conf): 517 pages of 2M and 517 pages of 2M are reserved, "
-                 "and both have to be there before it starts",
+         .expected = "/etc/hugeplan.d/30-other.conf:3: Unit: other names ora.service, "
+                     "and so does db (/etc/hugeplan.d/20-db.conf): 517 pages of 2M and "
+                     "517 pages of 2M are reserved, and both must be available before "
+                     "it starts",
          .files = {UNIT("ora.service", "/u01/bin/dbstart")}},
         {MDB("mariadb.service"), "[Instance]\nEngine=mongodb\nUnit=mariadb.service\n",
          .files = {MARIA}},
@@ -276,11 +277,11 @@ TEST(not_asked) {
         assert_contains(judge(arena, &wrong, true), "did you mean postgresql@15-main.service");
         assert_null(judge(arena, &wrong, false));
         assert_contains(judge(arena, &another, false),
-                        "starts /bin/true, which is no PostgreSQL: nobody waits for the pages of "
-                        "db; name the unit that starts it");
+                        "starts /bin/true, which is not PostgreSQL: no unit waits for the "
+                        "pages of db; name the unit that starts it");
         assert_contains(judge(arena, &unknown, false),
-                        "systemd knows no maria.service: nobody waits for the pages of db; name "
-                        "the unit that there is");
+                        "systemd does not know maria.service: no unit waits for the pages "
+                        "of db; name an existing unit");
 }
 
 TEST(silenced) {

@@ -97,7 +97,7 @@ def over_other_versions() -> None:
     systemctl("daemon-reload")
     reload()
     systemctl(f"start cold.service {MARIADB}", "one that is confined to nothing starts, and MariaDB again")
-    check(wait_for(lambda: told("hugeplan.service", "mariadb: seen:"), 90), "MariaDB is counted")
+    check(wait_for(lambda: told("hugeplan.service", "mariadb: measured:"), 90), "MariaDB is counted")
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
     replaced("from a later version", later)

@@ -35,7 +35,7 @@ def heals() -> None:
     check_equal(persistent()[NODE], PLANNED, "what sysctl.d says has not won at boot")
     before = postgresql()
     # Else the round of that look may find it before anybody is told.
-    check(wait_for(lambda: any("pg-main: seen:" in entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")), 60),
+    check(wait_for(lambda: any("pg-main: measured:" in entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")), 60),
           "PostgreSQL is counted")
     with Watcher() as watcher:
         lowered_by(f"sysctl -w vm.nr_hugepages={WRECKED}")

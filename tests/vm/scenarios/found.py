@@ -83,7 +83,7 @@ def becomes_exact(by_rule: int) -> None:
     taken = mapped_pages(unit_name)
     systemctl(f"stop {unit_name}", "Tomcat stops")
     name = next(one["name"] for one in hugeplan("status")["instances"] if one["unit"] == unit_name)
-    exact = f"What counts: {taken} pages of 2M, seen: exact"
+    exact = f"In effect: {taken} pages of 2M, measured: exact"
     check(wait_for(lambda: exact in output(f"hugeplanctl explain {name}")),
           f"{by_rule} pages by the rule: what was seen is exact", output(f"hugeplanctl explain {name}"))
     systemctl(f"start {unit_name}", "Tomcat starts again")

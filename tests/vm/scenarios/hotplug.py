@@ -44,7 +44,7 @@ def comes_and_goes() -> None:
 
     gates_speak()
     output("systemctl start --no-block new.service")
-    check(wait_for(gate_waits), "the gate of a unit that is bound to a node which is not there waits")
+    check(wait_for(gate_waits), "the gate of a unit that is bound to a node which does not exist waits")
     come("dimm-small")
     ready("grown", {SMALL: GROWN_PAGES})
     come("dimm-new")
@@ -85,7 +85,7 @@ def gates_speak() -> None:
 def node_is_switched_off() -> None:
     """To the kernel there is but node 0: it takes no policy for another."""
     done = sh("systemctl start new.service")
-    check(done.returncode != 0, "numa=off: who is bound to a node that is not there does not start", said(done))
+    check(done.returncode != 0, "numa=off: who is bound to a node that does not exist does not start", said(done))
     check(gate_said("new", f"node {NEW} does not exist"), "numa=off: its gate says which", told_by("new"))
     check(gate_said("new", f"{BOUND}:6"), "numa=off: and by file and line why", told_by("new"))
     check(not any("NUMA_POLICY" in one for one in told_by("new")), "numa=off: nothing kept it from that")

@@ -29,7 +29,7 @@ def hugetlb_limits() -> None:
         check(promised(MARIADB) <= GREEDY, "and has no more", promised(MARIADB))
         check_equal(limit(MARIADB, "1GB"), 0, "nor any of another size")
         pages = instance("pg")["pagesGranted"]
-        check_equal(limit(postgresql()), pages, "PostgreSQL is kept to the server's own word")
+        check_equal(limit(postgresql()), pages, "PostgreSQL is kept to the server's own answer")
         check_equal(promised(postgresql()), pages, "and has taken all of it")
         check_equal(pools()[0], FOUND + pages + GREEDY, "nothing more was reserved")
         systemctl(f"stop {MARIADB} {postgresql()}", "both stop")

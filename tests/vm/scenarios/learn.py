@@ -72,7 +72,7 @@ def learns() -> None:
     check_equal(learned(), 0, "nothing is learned without a start")
     exact = own_word()
     systemctl(f"start {postgresql()}", "PostgreSQL starts")
-    check(wait_for(lambda: learned() == exact, 10), "first start: the server's own word is learned", learned())
+    check(wait_for(lambda: learned() == exact, 10), "first start: the server's own answer is learned", learned())
     text = LEARNED.read_text()
     check("X-Exact=yes" in text, "first start: exact", text)
     shown = output("hugeplanctl explain pg-main")
@@ -94,7 +94,7 @@ def learns() -> None:
     set_shared_buffers("nonsense")
     done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
-    check(told(postgresql(), "pg-main keeps its last figure", f"{pages} pages of 2M"),
+    check(told(postgresql(), "pg-main keeps its last size", f"{pages} pages of 2M"),
           "broken: its last figure is kept, and the log says so",
           messages("-u", postgresql())[-20:])
     check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
@@ -114,7 +114,7 @@ def grows(before: int) -> None:
     counters_agree(raised, "raised")
     n_learned = len([line for line in messages("-u", KEPT) if "learned that" in line])
     systemctl(f"stop {postgresql()}", "it stops")
-    check_equal(own_word(), raised, "raised: it is the server's own word")
+    check_equal(own_word(), raised, "raised: it is the server's own answer")
     systemctl(f"start {postgresql()}", "it starts again")
     check_equal(len([line for line in messages("-u", KEPT) if "learned that" in line]), n_learned,
                 "again: nothing is new")
@@ -134,7 +134,7 @@ def says_what_he_likes() -> None:
         output("systemctl daemon-reload")
         systemctl(f"restart {postgresql()}", f"the owner says {what}: PostgreSQL starts")
         counters_agree(pages, f"the owner says {what}")
-    check(told(KEPT, "says that it takes is ignored", "it is no figure"), "the log tells of that", messages("-u", KEPT)[-20:])
+    check(told(KEPT, "the size reported by", "the size is not valid"), "the log tells of that", messages("-u", KEPT)[-20:])
     # A hundred times within the start: once it is believed, and then it is the gate that comes too late.
     override.write_text(f"[Service]\nExecStartPre={become} {liar} {pages + 9} 100\n")
     output("systemctl daemon-reload")
@@ -194,7 +194,7 @@ def asked_though_given() -> None:
     check(done.returncode == 0, "given: it can be reloaded", said(done))
     sh(f"systemctl restart {postgresql()}", timeout_sec=120)
     lines = messages("-u", postgresql())
-    check(any("too little: PostgreSQL itself says that it takes" in line and f"Pages=2M:{pages}" in line
+    check(any("too small: PostgreSQL itself requires" in line and f"Pages=2M:{pages}" in line
               for line in lines), "given: the gate says that it is too little, and what would do", lines[-10:])
     configure("20-pg-main", described)
     output("systemctl daemon-reload && hugeplanctl reload")

@@ -117,9 +117,9 @@ def a_restart_of_hugeplan_changes_nothing() -> None:
 
 def places_that_are_taken() -> None:
     for name, why in (
-        ("by-files", "there are files"),
-        ("by-tmpfs", "this line mounts something there"),
-        ("by-unit", "this unit is for the same place"),
+        ("by-files", "the directory contains files"),
+        ("by-tmpfs", "this line mounts the same path"),
+        ("by-unit", "this unit mounts the same path"),
     ):
         told = [one for one in problems("mount-taken") if f"mount of {name} " in one]
         check(any(why in one for one in told), f"{name} is told that {why}", status()["problems"])

@@ -89,7 +89,7 @@ def begins() -> bool:
 def learned() -> int:
     text = (CONFIG / "20-pg-main.conf.d/90-learned.conf").read_text()
     found = re.search(r"^Pages=2M:(\d+)$", text, re.MULTILINE)
-    check("X-Exact=yes" in text, "the server's own word was learned", text)
+    check("X-Exact=yes" in text, "the server's own answer was learned", text)
     return int(found[1]) if found else 0
 
 

@@ -39,7 +39,7 @@ WAYS = (
     Way("cron", 220, "/etc/cron.d/pages", {
         "/etc/cron.d/pages": "@reboot root echo 220 >/proc/sys/vm/nr_hugepages\n",
     }, "cron.service"),
-    # cloud-init itself is not there: what it does with its directory is.
+    # cloud-init itself does not exist: what it does with its directory is.
     Way("cloud-init", 230, "/var/lib/cloud/scripts/per-boot/pages", {
         "/var/lib/cloud/scripts/per-boot/pages": "#!/bin/sh\nsysctl -w vm.nr_hugepages=230\n",
         "/etc/systemd/system/cloud-scripts.service": ONESHOT.format("/bin/run-parts /var/lib/cloud/scripts/per-boot"),

@@ -45,7 +45,7 @@ TEST(not_a_text) {
         assert_contains(gather(arena, &(EngineTarget){.config_file = "/x"},
                                test_sources(arena, (const TestFile[]){{"/x", "-Xmx1g\0", 7}}, 1),
                                &gathered),
-                        "/x cannot be read: it is no text file");
+                        "/x cannot be read: it is not a text file");
 }
 
 /* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code (24 with one compiler), and their

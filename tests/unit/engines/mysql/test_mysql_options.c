@@ -125,7 +125,7 @@ TEST(file_is_not_there) {
         assert_text(mysql_files_read(arena, TEST_SOURCES(arena, {"/a", ""}), "/b.cnf", &files,
                                      &unopened),
                     NULL);
-        assert_text(unopened, "is not there");
+        assert_text(unopened, "does not exist");
         assert_int_equal(files.paths.n, 0);
 }
 
@@ -138,8 +138,8 @@ TEST(refused) {
                 {"large-pages\n", "/a.cnf:1: an option before any [group]"},
                 {"\n\n[mysqld\nx", "/a.cnf:3: a group without"},
                 {"\xef\xbb\xbf[mysqld]\nx", "/a.cnf:1: an option before any [group]"},
-                {"[mysqld]\n!include\n", "/a.cnf:2: there must be a path"},
-                {"[mysqld]\n!include   \n", "/a.cnf:2: there must be a path"},
+                {"[mysqld]\n!include\n", "/a.cnf:2: a path must follow"},
+                {"[mysqld]\n!include   \n", "/a.cnf:2: a path must follow"},
                 {"!includedir /none.d\n", "/a.cnf:1: the included directory /none.d"},
                 {"[mysqld]\nx\n!include /a.cnf\n", "/a.cnf:3: /a.cnf is included by itself"},
         };

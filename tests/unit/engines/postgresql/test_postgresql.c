@@ -150,7 +150,7 @@ TEST(binary) {
         assert_int_equal(unopened, -ENOENT);
         assert_text(reader_fault(arena, -EFBIG),
                     "cannot be read: it is larger than 1M, which no configuration is");
-        assert_text(reader_fault(arena, -EINVAL), "cannot be read: it is no regular file");
+        assert_text(reader_fault(arena, -EINVAL), "cannot be read: it is not a regular file");
 }
 
 /* ---- included files ---- */
@@ -243,7 +243,7 @@ TEST(include_bomb) {
                 text_add(&many, "shared_buffers = 1\n");
                 text_add(&bomb, "other = 1\n");
         }
-        assert_contains(read_conf(arena, many.string), "/c/p.conf:4097: shared_buffers: so many");
+        assert_contains(read_conf(arena, many.string), "/c/p.conf:4097: shared_buffers: too many");
         const Sources *sources = TEST_SOURCES(arena, {"/c", bomb.string});
 
         settings = (Settings){};
@@ -268,7 +268,7 @@ static const char *last_start(Arena *arena, const char *text) {
 
 TEST(last_start) {
         static const char wrong[] = "/d/postmaster.opts: is not what the server writes; start the "
-                                    "server once, which writes it anew";
+                                    "server once, which writes it again";
         static const struct {
                 const char *text, *result;
         } cases[] = {
@@ -388,7 +388,7 @@ TEST(pg_control) {
         control.block = 32 << 10;
         found = gather(arena, sources, (EngineTarget){.data_directory = "/d"});
         assert_contains(engine_size(engine, arena, &found.gathered.settings, 2 * MIB, &usual),
-                        "block_size (/d/global/pg_control): the formula holds for blocks of 8kB");
+                        "block_size (/d/global/pg_control): the formula is for blocks of 8kB");
 }
 
 /* ---- ask and answer ---- */
@@ -486,7 +486,7 @@ TEST(nonsense) {
                 {"9223372036854775807\n", none},
                 {"99999999999999999999\n", none},
                 {"\033[31m540\n", none},
-                {"-1\n", "the server says that it cannot have huge pages on this host"},
+                {"-1\n", "the server says that it cannot use huge pages on this host"},
                 {"511\n", "the server says it needs 511 pages of 2M, but shared_buffers alone "
                           "takes 512"},
         };
