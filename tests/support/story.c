@@ -32,11 +32,12 @@ uint64_t story_number_at(const StoryLine *line, size_t i) {
 }
 
 char *story_unescape(Arena *arena, const char *text) {
+        static const char letters[] = "nrst\\", meant[] = "\n\r \t\\";
         Text out = text_in(arena);
 
         for (; *text; text++)
-                if (*text == '\\' && text[1] && strchr("ns\\", text[1]))
-                        text_add(&out, *++text == 'n' ? "\n" : *text == 's' ? " " : "\\");
+                if (*text == '\\' && text[1] && strchr(letters, text[1]))
+                        text_add_n(&out, &meant[strchr(letters, *++text) - letters], 1);
                 else
                         text_add_n(&out, text, 1);
         return arena_strdup(arena, text_string(&out));

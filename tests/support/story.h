@@ -8,7 +8,7 @@
  *     VERB WORD... -> ANSWER       the verb answers this; "~>": its answer holds this; "!>": does not hold it
  *     VERB WORD...                 no matter what it answers
  *
- * In words and answers "\n", "\s" and "\\" stand for a line end, a blank and a backslash; no answer, or an empty one, is "(none)". */
+ * In words and answers "\n", "\r", "\s", "\t" and "\\" stand for ends of lines, blanks and a backslash; no answer, or an empty one, is "(none)". */
 
 #include "support/testing.h"
 

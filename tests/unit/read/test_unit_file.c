@@ -9,8 +9,6 @@
 
 #define ETC "/etc/systemd/system/"
 #define USR "/usr/lib/systemd/system/"
-#define RUN "/run/systemd/system/"
-
 static const char *value_of(const UnitFile *unit, const char *key) {
         const UnitAssignment *found = unit_file_find(unit, "Service", key);
 
@@ -54,107 +52,6 @@ TEST(template) {
                     "/usr/bin/pg_ctlcluster|--skip-systemctl-redirect|15-main|start");
 }
 
-TEST(first_directory_counts) {
-        const Sources *sources = TEST_SOURCES(arena, {USR "a.service", "[Service]\nUser=usr\n"},
-                                              {RUN "a.service", "[Service]\nUser=run\n"},
-                                              {ETC "a.service", "[Service]\nUser=etc\n"},
-                                              {ETC "b@.service", NULL},
-                                              {USR "b@.service", "[Service]\nUser=readable\n"},
-                                              {USR "b@own.service", "[Service]\nUser=own\n"});
-
-        assert_text(value_of(unit_file_read(arena, sources, "a.service"), "User"), "etc");
-        assert_text(value_of(unit_file_read(arena, sources, "b@x.service"), "User"), "readable");
-        assert_text(value_of(unit_file_read(arena, sources, "b@own.service"), "User"), "own");
-}
-
-TEST(aliases) {
-        const Sources *sources = TEST_SOURCES(
-                arena, {ETC "mysql.service", "-> /usr/lib/systemd/system/mariadb.service"},
-                {ETC "relative.service", "-> ../../../usr/lib/systemd/system/mariadb.service"},
-                {ETC "mysql@.service", "-> " USR "mariadb@.service"},
-                {USR "mariadb.service", "[Service]\nUser=%p\n"},
-                {USR "mariadb@.service", "[Service]\nUser=%p-%i\n"},
-                {ETC "mysql.service.d/a.conf", "[Service]\nGroup=by-alias\n"},
-                {ETC "linked.service", "-> /opt/linked.service"},
-                {"/opt/linked.service", "[Service]\nUser=opt\n"});
-        UnitFile *unit = unit_file_read(arena, sources, "mysql.service");
-
-        assert_text(unit->name, "mariadb.service");
-        assert_text(value_of(unit, "User"), "mariadb");
-        assert_text(value_of(unit, "Group"), "by-alias");
-        unit = unit_file_read(arena, sources, "relative.service");
-        assert_text(unit->name, "mariadb.service");
-        unit = unit_file_read(arena, sources, "mysql@x.service");
-        assert_text(unit->name, "mariadb@x.service");
-        assert_text(value_of(unit, "User"), "mariadb-x");
-        unit = unit_file_read(arena, sources, "linked.service");
-        assert_text(unit->name, "linked.service");
-        assert_text(value_of(unit, "User"), "opt");
-}
-
-TEST(not_there) {
-        const Sources *sources = TEST_SOURCES(
-                arena, {ETC "masked.service", "-> /dev/null"},
-                {USR "masked.service", "[Service]\nUser=x\n"}, {ETC "empty.service", ""},
-                {ETC "a.service", "-> " ETC "b.service"}, {ETC "b.service", "-> " ETC "a.service"},
-                {"/etc/systemd/x.service", "[Service]\nUser=outside\n"});
-        UnitFile *unit = unit_file_read(arena, sources, "masked.service");
-
-        assert_true(unit->is_masked);
-        assert_int_equal(unit->assignments.n, 0);
-        assert_true(unit_file_read(arena, sources, "empty.service")->is_masked);
-        assert_null(unit_file_read(arena, sources, "a.service")->fragment_path);
-        static const char *const names[] = {"",          "x",        "../x.service",  "x/y.service",
-                                            "@.service", ".service", "nobody.service"};
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                assert_null(unit_file_read(arena, sources, names[i])->fragment_path);
-}
-
-/* ---- drop-ins ---- */
-
-TEST(dropins) {
-        const Sources *sources = TEST_SOURCES(
-                arena, {USR "db-a-b@.service", "[Service]\nUser=fragment\nA=fragment\n"},
-                {ETC "db-a-b@x.service.d/20.conf", "[Service]\nA=instance\n"},
-                {ETC "db-a-b@.service.d/10.conf", "[Service]\nA=template\nB=template\n"},
-                {ETC "db-a-b@.service.d/20.conf",
-                 "[Service]\nA=replaced by that of the instance\n"},
-                {RUN "db-a-@.service.d/30.conf", "[Service]\nC=prefix\n"},
-                {USR "db-@x.service.d/40.conf", "[Service]\nD=short\n"},
-                {USR "service.d/05.conf", "[Service]\nA=all\nE=all\n"},
-                {ETC "service.d/10.conf", "[Service]\nF=hidden by the template\n"},
-                {ETC "db-a-b@x.service.d/50.conf", "-> /dev/null"},
-                {USR "db-a-b@x.service.d/50.conf", "[Service]\nF=masked\n"},
-                {ETC "db-a-b@x.service.d/.60.conf", "[Service]\nF=hidden\n"},
-                {ETC "db-a-b@x.service.d/70.conf~", "[Service]\nF=backup\n"});
-        UnitFile *unit = unit_file_read(arena, sources, "db-a-b@x.service");
-
-        assert_text(value_of(unit, "User"), "fragment");
-        assert_text(value_of(unit, "A"), "instance");
-        assert_text(value_of(unit, "B"), "template");
-        assert_text(value_of(unit, "C"), "prefix");
-        assert_text(value_of(unit, "D"), "short");
-        assert_text(value_of(unit, "E"), "all");
-        assert_null(value_of(unit, "F"));
-}
-
-TEST(reset) {
-        const Sources *sources = TEST_SOURCES(
-                arena,
-                {USR "a.service",
-                 "[Service]\nExecStart=/bin/one\nExecStart=/bin/two\nUser=x\nGroup=g\n"},
-                {ETC "a.service.d/a.conf", "[Service]\nExecStart=\nExecStart=/bin/three\nUser=\n"});
-        UnitFile *unit = unit_file_read(arena, sources, "a.service");
-        UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
-
-        assert_int_equal(starts.n, 1);
-        assert_text(starts.items[0]->value, "/bin/three");
-        assert_null(value_of(unit, "User"));
-        assert_text(value_of(unit, "Group"), "g");
-        assert_null(unit_file_find(unit, "Unit", "Group"));
-}
-
 /* ---- syntax ---- */
 
 TEST(syntax) {
@@ -184,16 +81,6 @@ TEST(syntax) {
         assert_null(value_of(unit, "Latin"));
         assert_text(unit_file_find(unit, "X-Own", "Key")->value, "other");
         assert_text(unit_file_find(unit, "X-Own", "Open")->value, "to the end");
-}
-
-TEST(specifiers) {
-        const Sources *sources = TEST_SOURCES(
-                arena,
-                {USR "a-b@.service", "[Service]\nA=%n %N %p %P %i %I %j %J %%n %t %S %h %\n"});
-
-        assert_text(value_of(unit_file_read(arena, sources, "a-b@15-x\\x2dy.service"), "A"),
-                    "a-b@15-x\\x2dy.service a-b@15-x\\x2dy a-b a/b 15-x\\x2dy 15/x-y b b %n /run "
-                    "/var/lib %h %");
 }
 
 /* ---- command lines ---- */

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is made of texts, as stories (support/story.h): a host, configuration and files in, a text out.
+ *
+ *     file PATH TEXT | link PATH TARGET | unreadable PATH | no-files      of the host
+ *     conf NAME TEXT | no-config | config a Pages=10; b Pages=1           /etc/hugeplan.d; config_line()
+ *     host TEXT | release 5.10.0                                          host_make(); the kernel's
+ *     demand, dropins, dropin, advice, line, remedy, unit, conflicts      and what sets huge pages: sysctl, tmpfiles...
+ */
+
+#include "base/size.h"
+#include "check/kernel_args.h"
+#include "check/rules.h"
+#include "read/setting_source.h"
+#include "read/unit_file.h"
+#include "support/sources.h"
+#include "support/story.h"
+#include "units/dropin.h"
+
+enum { FILES_MAX = 16 };
+
+typedef struct Texts {
+        Arena *arena;
+        TestFile files[FILES_MAX];
+        size_t n_files;
+        const char *names[FILES_MAX], *texts[FILES_MAX];
+        size_t n_texts;
+        const char *config_line;
+        const char *host, *release;
+} Texts;
+
+/* ---- what there is ---- */
+
+/* Behind the word I. */
+static char *text_behind(const StoryLine *line, size_t i) {
+        const char *rest = line->rest;
+
+        for (size_t k = 1; k <= i; k++) {
+                rest += strlen(line->words[k]);
+                rest += *rest == ' ';
+        }
+        return story_unescape(line->arena, rest);
+}
+
+static const char *do_file(void *context, const StoryLine *line) {
+        Texts *texts = context;
+        const char *text = text_behind(line, 1);
+
+        assert_in_range(texts->n_files, 0, FILES_MAX - 1);
+        texts->files[texts->n_files++] = (TestFile){
+                .path = line->words[1],
+                .text = text_equals(line->words[0], "link")
+                                ? arena_printf(line->arena, "-> %s", text)
+                        : text_equals(line->words[0], "file") ? text
+                                                              : NULL,
+        };
+        return NULL;
+}
+
+static const char *do_conf(void *context, const StoryLine *line) {
+        Texts *texts = context;
+
+        assert_in_range(texts->n_texts, 0, FILES_MAX - 1);
+        texts->names[texts->n_texts] = line->words[1];
+        texts->texts[texts->n_texts++] = text_behind(line, 1);
+        return NULL;
+}
+
+static const char *do_set(void *context, const StoryLine *line) {
+        Texts *texts = context;
+
+        if (text_equals(line->words[0], "host"))
+                texts->host = text_behind(line, 0);
+        else if (text_equals(line->words[0], "release"))
+                texts->release = text_equals(line->words[1], "-") ? NULL : line->words[1];
+        else if (text_equals(line->words[0], "config"))
+                texts->config_line = line->rest;
+        else if (text_equals(line->words[0], "no-files"))
+                texts->n_files = 0;
+        else {
+                texts->n_texts = 0;
+                texts->config_line = NULL;
+        }
+        return NULL;
+}
+
+static Config *config_of(const Texts *texts) {
+        return texts->config_line ? config_line(texts->arena, "%s", texts->config_line)
+                                  : config_make_files(texts->arena, texts->names, texts->texts,
+                                                      texts->n_texts);
+}
+
+static Topology *topology_of(const Texts *texts) {
+        Topology *topology = host_make(texts->arena, texts->host);
+
+        if (texts->release)
+                topology->kernel_release = texts->release;
+        return topology;
+}
+
+/* ---- demand and drop-ins ---- */
+
+/* What an instance wants: the nodes, and for each page size how many, on which nodes. */
+static const char *demand_text(Arena *arena, const DemandInstance *demand) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "nodes=%s policy=%d:%s", id_set_format(arena, &demand->nodes),
+                    (int) demand->policy.kind, id_set_format(arena, &demand->policy.nodes));
+        if (demand->reason.kind != REASON_NONE)
+                text_printf(&text, "; %s: %s; %s", reason_id(demand->reason.kind),
+                            demand->reason.text, demand->reason.remedy);
+        for (size_t i = 0; i < demand->n_options; i++) {
+                const DemandOption *option = &demand->options[i];
+
+                text_printf(&text, "; %" PRIu64 " of %s%s, %" PRIu64 " bytes in %zu steps",
+                            option->pages, format_page_size(arena, option->page_size_bytes),
+                            option->sizing.is_exact ? " exactly" : "", option->sizing.bytes,
+                            (size_t) option->sizing.steps.n);
+                for (size_t k = 0; k < option->n_split; k++)
+                        text_printf(&text, " %u:%" PRIu64, option->split[k].node,
+                                    option->split[k].pages);
+        }
+        return text_string(&text);
+}
+
+static const char *do_demand(void *context, const StoryLine *line) {
+        const Texts *texts = context;
+        const Demand *demand =
+                demand_compute(line->arena, config_of(texts), topology_of(texts), NULL);
+
+        for (size_t i = 0; i < demand->n_instances; i++)
+                if (text_equals(demand->instances[i].config->name, line->words[1]))
+                        return demand_text(line->arena, &demand->instances[i]);
+        return NULL;
+}
+
+/* "dropins": of which units; "dropin UNIT": its text, of lines that are meant only. */
+static const char *do_dropin(void *context, const StoryLine *line) {
+        const Config *config = config_of(context);
+        const DropinInput input = {
+                .config = config, .ctl = "/usr/bin/hugeplanctl", .has_group = true};
+        const Dropins dropins = dropins_make(line->arena, &input);
+        const SourceNames units = dropin_units(line->arena, config);
+        Text names = text_in(line->arena);
+
+        assert_int_equal(units.n, dropins.n);
+        for (size_t i = 0; i < dropins.n; i++) {
+                assert_text(units.items[i], dropins.items[i].unit);
+                assert_null(dropin_odd_line(line->arena, dropins.items[i].text, input.ctl));
+                if (text_equals(dropins.items[i].unit, line->words[1]))
+                        return dropins.items[i].text;
+                text_printf(&names, "%s%s", i > 0 ? " " : "", dropins.items[i].unit);
+        }
+        return line->words[1] ? NULL : text_string(&names);
+}
+
+/* ---- kernel command lines ---- */
+
+/* The pages that the kernel takes from a line, then severity and id of each problem. */
+static const char *line_text(Arena *arena, const KernelLine *line) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(pages, &line->pages) {
+                text_printf(&text, "%s=", format_page_size(arena, pages->page_size_bytes));
+                if (!pages->is_per_node)
+                        text_printf(&text, "%" PRIu64, pages->pages);
+                for (size_t i = 0; i < pages->n_nodes; i++)
+                        text_printf(&text, "%s%u:%" PRIu64, i > 0 ? "," : "", pages->nodes[i].node,
+                                    pages->nodes[i].pages);
+                text_add(&text, " ");
+        }
+        VEC_FOREACH(problem, &line->problems.list)
+                text_printf(&text, "%c:%s ", *severity_name(problem->severity),
+                            problem->id + strlen("cmdline-"));
+        return text_strip(arena, text_string(&text));
+}
+
+static const char *do_line(void *context, const StoryLine *line) {
+        const KernelLine *read =
+                kernel_line_read(line->arena, line->rest, "/proc/cmdline", topology_of(context));
+
+        if (text_equals(line->words[0], "line"))
+                return line_text(line->arena, read);
+        return read->problems.list.n > 0 ? read->problems.list.items[0].remedy : NULL;
+}
+
+/* "VERDICT: WANTED; -FROM +TO; ?UNCLEAR; problems". */
+static const char *advice_text(Arena *arena, const KernelAdvice *advice) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s", kernel_verdict_names[advice->verdict], advice->wanted);
+        VEC_FOREACH(change, &advice->changes) {
+                text_add(&text, ";");
+                if (change->from)
+                        text_printf(&text, " %c%s", change->is_unclear ? '?' : '-', change->from);
+                if (change->to)
+                        text_printf(&text, " +%s", change->to);
+        }
+        VEC_FOREACH(problem, &advice->problems.list)
+                text_printf(&text, "; %c:%s", *severity_name(problem->severity), problem->id);
+        return text_string(&text);
+}
+
+/* For the present command line. */
+static const char *do_advice(void *context, const StoryLine *line) {
+        const Config *config = config_of(context);
+        Topology *topology = topology_of(context);
+        const Topology *boot = kernel_args_boot_topology(line->arena, topology);
+
+        topology->kernel_command_line = *line->rest ? line->rest : NULL;
+        return advice_text(line->arena, kernel_args_advise(line->arena, config, topology,
+                                                           plan_simple(line->arena, config, boot)));
+}
+
+/* ---- units ---- */
+
+/* "NAME in FRAGMENT; SECTION.KEY=VALUE | VALUE (FILE:LINE of the last); ...". */
+static const char *unit_text(Arena *arena, const UnitFile *unit) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s in %s%s", unit->name,
+                    unit->fragment_path ? unit->fragment_path : "-",
+                    unit->is_masked ? ", masked" : "");
+        VEC_FOREACH(assignment, &unit->assignments) {
+                const UnitAssignments all =
+                        unit_file_list(unit, assignment->section, assignment->key);
+                const UnitAssignment *last =
+                        unit_file_find(unit, assignment->section, assignment->key);
+
+                if (VEC_ANY(before, &unit->assignments,
+                            before < assignment &&
+                                    text_equals(before->section, assignment->section) &&
+                                    text_equals(before->key, assignment->key)))
+                        continue;
+                text_printf(&text, "; %s.%s=", assignment->section, assignment->key);
+                VEC_FOREACH(one, &all)
+                        text_printf(&text, "%s%s", one == all.items ? "" : " | ", (*one)->value);
+                if (last)
+                        text_printf(&text, " (%s:%u)", last->file, last->line);
+                else
+                        text_add(&text, " (reset)");
+        }
+        return text_string(&text);
+}
+
+static const char *do_unit(void *context, const StoryLine *line) {
+        const Texts *texts = context;
+
+        return unit_text(line->arena,
+                         unit_file_read(line->arena,
+                                        test_sources(line->arena, texts->files, texts->n_files),
+                                        line->words[1] ? line->words[1] : ""));
+}
+
+/* ---- who else sets what hugeplan manages ---- */
+
+static SettingSources *setting_sources_of(const StoryLine *line, const Topology *topology,
+                                          const char *format, const char *text) {
+        static const char *const formats[] = {
+                [SETTING_SOURCE_SYSCTL] = "sysctl",
+                [SETTING_SOURCE_TMPFILES] = "tmpfiles",
+                [SETTING_SOURCE_TUNED] = "tuned",
+                [SETTING_SOURCE_KERNEL_COMMAND_LINE] = "command-line",
+                [SETTING_SOURCE_SCRIPT] = "script",
+                [SETTING_SOURCE_SYSFS] = "sysfs",
+        };
+        SettingSources *setting_sources = setting_sources_new(line->arena, topology);
+
+        for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+                if (text_equals(formats[i], format))
+                        setting_sources_add_file(
+                                setting_sources,
+                                &(SettingSourceFile){.source = (SettingSourceSource) i,
+                                                     .path = "/etc/x",
+                                                     .runs = "cron runs it",
+                                                     .text = text,
+                                                     .size = strlen(text)});
+        setting_sources_finish(setting_sources);
+        return setting_sources;
+}
+
+static const char *do_setting(void *context UNUSED, const StoryLine *line) {
+        static const char *const kinds[] = {
+                [SETTING_SOURCE_NR_HUGEPAGES] = "pool",
+                [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = "mempolicy",
+                [SETTING_SOURCE_SIZE_POOL] = "size-pool",
+                [SETTING_SOURCE_NODE_POOL] = "node-pool",
+                [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = "overcommit",
+                [SETTING_SOURCE_HUGETLB_SHM_GROUP] = "shm-group",
+                [SETTING_SOURCE_SHMMAX] = "shmmax",
+                [SETTING_SOURCE_SHMALL] = "shmall",
+                [SETTING_SOURCE_THP] = "thp",
+                [SETTING_SOURCE_THP_SIZE] = "thp-size",
+                [SETTING_SOURCE_THP_OTHER] = "thp-other",
+                [SETTING_SOURCE_UNCLEAR] = "unclear",
+                [SETTING_SOURCE_UNCLEAR_THP] = "unclear-thp",
+        };
+        const Topology *topology = host_make(line->arena,
+                                             "sizes 1G 2M\nnode 0 total=64G free=60G 2M=10\n"
+                                             "node 1 total=64G free=60G 2M=30 1G=2\n"
+                                             "thp never 64K=inherit 2M=inherit\n");
+        const SettingSources *setting_sources =
+                setting_sources_of(line, topology, line->words[0], text_behind(line, 0));
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(entry, &setting_sources->list)
+                text_printf(&text, "%s%u %s %s\n", entry->is_effective ? "" : "!", entry->line,
+                            kinds[entry->what],
+                            entry->what < SETTING_SOURCE_UNCLEAR ? entry->value : entry->key);
+        return text_string(&text);
+}
+
+/* "conflicts FORMAT TEXT": which entries stand against the plan. */
+static const char *do_conflicts(void *context, const StoryLine *line) {
+        const Topology *topology = host_make(line->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\n"
+                                                          "thp never 64K=inherit 2M=inherit\n");
+        const Config *config = config_of(context);
+        Diags ignored = diags_in(line->arena), problems = diags_in(line->arena);
+        ThpPlan thp = thp_plan_make(line->arena, config, topology, 0, &ignored);
+        const HostView view = {
+                .config = config,
+                .topology = topology,
+                .plan = plan_simple(line->arena, config, topology),
+                .thp = &thp,
+                .setting_sources =
+                        setting_sources_of(line, topology, line->words[1], text_behind(line, 1)),
+        };
+        Text text = text_in(line->arena);
+
+        conflicts_add(line->arena, &view, &problems);
+        VEC_FOREACH(problem, &problems.list)
+                text_printf(&text, "%s%s:%s", text.length > 0 ? " " : "",
+                            severity_name(problem->severity), problem->id);
+        return text_string(&text);
+}
+
+static const StoryVerb verbs[] = {
+        {"file", do_file},
+        {"link", do_file},
+        {"unreadable", do_file},
+        {"no-files", do_set},
+        {"conf", do_conf},
+        {"no-config", do_set},
+        {"config", do_set},
+        {"host", do_set},
+        {"release", do_set},
+        {"demand", do_demand},
+        {"dropins", do_dropin},
+        {"dropin", do_dropin},
+        {"line", do_line},
+        {"remedy", do_line},
+        {"advice", do_advice},
+        {"unit", do_unit},
+        {"conflicts", do_conflicts},
+        {"sysctl", do_setting},
+        {"tmpfiles", do_setting},
+        {"tuned", do_setting},
+        {"command-line", do_setting},
+        {"script", do_setting},
+        {"sysfs", do_setting},
+};
+
+static const StoryTeller teller = {
+        .size = sizeof(Texts), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
+
+TEST(dropin) {
+        story_tell("unit/units/dropin", &teller);
+}
+
+TEST(demand) {
+        story_tell("unit/demand/demand", &teller);
+}
+
+TEST(kernel_args) {
+        story_tell("unit/check/kernel_args", &teller);
+}
+
+TEST(setting_source) {
+        story_tell("unit/read/setting_source", &teller);
+}
+
+TEST(unit_file) {
+        story_tell("unit/read/unit_file", &teller);
+}
