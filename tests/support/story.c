@@ -51,7 +51,22 @@ char *story_lines(const StoryLine *line, size_t i) {
         return arena_strdup(line->arena, text_string(&out));
 }
 
-static void tell(const StoryTeller *teller, void *context, const char *text) {
+/* The line as it should be: with STORIES_UPDATE=1 answers are taken for right, and written. */
+static const char *updated(Arena *arena, const char *text, const char *expected,
+                           const char *answer) {
+        Text out = text_in(arena);
+
+        text_add_n(&out, text, (size_t) (expected - text));
+        for (; *answer; answer++)
+                if (*answer == '\n' || *answer == '\\')
+                        text_add(&out, *answer == '\n' ? "\\n" : "\\\\");
+                else
+                        text_add_n(&out, answer, 1);
+        return out.string;
+}
+
+/* Returns the line as it should be. */
+static const char *tell(const StoryTeller *teller, void *context, const char *text) {
         static const char *const relations[] = {" -> ", " ~> ", " !> "};
         StoryLine line = {.arena = *(Arena **) context};
         const char *at = NULL, *rest, *answer;
@@ -73,16 +88,19 @@ static void tell(const StoryTeller *teller, void *context, const char *text) {
         if (!at) {
                 if (teller->silent && verb == end)
                         assert_text(answer, teller->silent);
-                return;
+                return text;
         }
         const char *expected = story_unescape(line.arena, at + 4);
 
+        if (at[1] == '-' && getenv("STORIES_UPDATE") && !text_equals(answer, expected))
+                return updated(line.arena, text, at + 4, answer);
         if (at[1] == '-')
                 assert_text(answer, expected);
         else if (at[1] == '~')
                 assert_contains(answer, expected);
         else
                 assert_null(strstr(answer, expected));
+        return text;
 }
 
 static void *begin_story(const StoryTeller *teller) {
@@ -108,11 +126,14 @@ void story_tell(const char *path, const StoryTeller *teller) {
         const char *name = arena_printf(arena, TEST_SOURCE_DIR "/%s.stories", path);
         FILE *file = fopen(name, "re");
         void *context = NULL;
+        Text new = text_in(arena);
         char *line = NULL;
         size_t size = 0, n_line = 0;
 
         assert_non_null(file);
         while (getline(&line, &size, file) > 0) {
+                const char *now = line;
+
                 line[strcspn(line, "\n")] = '\0';
                 n_line++;
                 if (text_starts_with(line, "## ")) {
@@ -120,13 +141,20 @@ void story_tell(const char *path, const StoryTeller *teller) {
                         context = begin_story(teller);
                 } else if (*line && *line != '#') {
                         print_message("%s:%zu: %s\n", name, n_line, line);
-                        tell(teller, context, line);
+                        now = tell(teller, context, line);
                         if (teller->check)
                                 teller->check(context);
                 }
+                text_printf(&new, "%s\n", now);
         }
         assert_non_null(context);
         end_story(teller, context);
         free(line);
         fclose(file);
+        if (getenv("STORIES_UPDATE")) {
+                file = fopen(name, "we");
+                assert_non_null(file);
+                fputs(text_string(&new), file);
+                fclose(file);
+        }
 }

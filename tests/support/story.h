@@ -8,6 +8,8 @@
  *     VERB WORD... -> ANSWER       the verb answers this; "~>": its answer holds this; "!>": does not hold it
  *     VERB WORD...                 no matter what it answers
  *
+ * With STORIES_UPDATE=1 in the environment the answers ("->") are written as they are now: read them.
+ *
  * In words and answers "\n", "\r", "\s", "\t" and "\\" stand for ends of lines, blanks and a backslash; no answer, or an empty one, is "(none)". */
 
 #include "support/testing.h"
