@@ -26,13 +26,6 @@ SHARED_BYTES = 128 * MIB
 CONFIGURATION = Path("/etc/hugeplan.d")
 DROP_IN = CONFIGURATION / "20-postgresql.conf"
 STATE = CONFIGURATION / ".boots"
-ENABLED = Path("/etc/systemd/system/hugepland.service")
-RUNNING_BEFORE = ("hugeplan-learn@postgresql.service", "hugeplan-look@postgresql.service")
-LINKS_OF_BEFORE = [Path("/etc/systemd/system") / name for name in (
-    "sysinit.target.wants/hugeplan.service",
-    "sysinit.target.wants/hugeplan-boot.service",
-    "multi-user.target.wants/hugeplan-boot-good.service",
-)]
 LIMITS = Path("/etc/security/limits.d/60-hugeplan.conf")
 GUARD = Path("/run/sysctl.d/zz-hugeplan.conf")
 SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # an administrator's own
@@ -97,26 +90,6 @@ def check_reserved() -> None:
     check(sum(pools().values()) > 0, "there are pools", pools())
     check(GUARD.exists(), "and a guard that keeps systemd-sysctl from moving their pages")
     wait_for(lambda: unit("hugeplan-check.service") == "active")
-
-
-def write_links_of_before() -> None:
-    """As a tree before 0.1.0 was enabled, which had more units, of which some ran beside a database."""
-    for name in RUNNING_BEFORE:
-        Path("/run/systemd/system", name).write_text("[Service]\nExecStart=/bin/sleep infinity\n")
-    output(f"systemctl daemon-reload; systemctl start {' '.join(RUNNING_BEFORE)}")
-    ENABLED.unlink()
-    for link in LINKS_OF_BEFORE:
-        link.parent.mkdir(exist_ok=True)
-        link.symlink_to(f"/usr/lib/systemd/system/{link.name}")
-
-
-def check_taken_over() -> None:
-    left = [str(link) for link in LINKS_OF_BEFORE if link.is_symlink()]
-    check_equal(left, [], "what enabled units of before is gone")
-    running = [name for name in RUNNING_BEFORE if unit(name) == "active"]
-    check_equal(running, [], "so is what ran beside databases")
-    check(ENABLED.is_symlink(), "and the service is enabled as it is now")
-    check_enabled()
 
 
 def check_without_hugeplan() -> None:

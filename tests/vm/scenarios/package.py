@@ -15,22 +15,19 @@ from packaged import (
     GUARD,
     LIMIT_SEC,
     LIMITS,
-    LINKS_OF_BEFORE,
     STATE,
     check_dpkg,
     check_enabled,
     check_known,
     check_reserved,
-    check_taken_over,
     check_without_hugeplan,
     database,
     database_unit,
     host,
     packaged_scenario,
     write_drop_in,
-    write_links_of_before,
 )
-from scenario import Boot
+from scenario import Boot, Content
 
 
 def changes_nothing() -> None:
@@ -68,9 +65,6 @@ def lives_on() -> None:
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
     guard = GUARD.stat().st_ino
-    write_links_of_before()
-    HELPER.write_text(f"{LINKS_OF_BEFORE[0]}\n")
-    HELPER.with_name("hugepland.service").unlink()  # else an administrator has disabled it
     check_dpkg("--install /vm/packages/newer.deb", "the package is upgraded")
     versions = [output(f"dpkg-deb --field /vm/packages/{one}.deb Version") for one in NAMES]
     check_equal(version(), versions[1], "the newer one is installed")
@@ -80,7 +74,7 @@ def upgrade() -> None:
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
-    check_taken_over()
+    check_enabled()
     check_equal(failed_units(), [], "no unit failed")
 
 
@@ -98,11 +92,20 @@ def purge_and_return() -> None:
     check_equal(database(), before, "nothing is given back that nobody describes any more")
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
     check_equal(list(CONFIGURATION.iterdir()), [], "/etc/hugeplan.d is empty again")
+    done = sh(f"sh {AUTOPKGTEST}", timeout_sec=300)
+    check(done.returncode == 0, "the package's own test passes", said(done))
+
+
+AUTOPKGTEST = "/vm/autopkgtest"
+# On the host that boots the guest.
+SOURCE = Path(__file__).resolve().parent / "../../../debian/tests/life"
+
+
+def autopkgtest() -> dict[str, Content]:
+    return {AUTOPKGTEST: SOURCE.read_text()} if SOURCE.exists() else {}
 
 
 NAMES = ("older", "newer")
-# What dpkg's helper knows of links.
-HELPER = Path("/var/lib/systemd/deb-systemd-helper-enabled/hugeplan.service.dsh-also")
 
 
 def version() -> str:
@@ -112,5 +115,6 @@ def version() -> str:
 SCENARIO = packaged_scenario(
     suites=("bookworm",),
     more_suites=("trixie",),
+    files=autopkgtest(),
     boots=(Boot(changes_nothing, limit_sec=LIMIT_SEC), Boot(lives_on, limit_sec=LIMIT_SEC)),
 )

@@ -18,14 +18,12 @@ from packaged import (
     check_enabled,
     check_known,
     check_reserved,
-    check_taken_over,
     check_without_hugeplan,
     database,
     database_unit,
     host,
     packaged_scenario,
     write_drop_in,
-    write_links_of_before,
 )
 from scenario import Boot
 
@@ -77,7 +75,6 @@ def lives_on() -> None:
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
     guard = GUARD.stat().st_ino
-    write_links_of_before()
     socket, older = unit("hugeplan.socket", SINCE), version()
     check_rpm("--upgrade /vm/packages/newer.rpm", "the package is upgraded")
     check(version() != older, "the newer one is installed", older)
@@ -88,7 +85,7 @@ def upgrade() -> None:
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
     check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
-    check_taken_over()
+    check_enabled()
     check_equal(failed_units(), [], "no unit failed")
 
 
