@@ -7,7 +7,7 @@ const VarlinkServerInfo manager_service_info = {
         .vendor = "The hugeplan project",
         .product = "hugeplan",
         .version = HUGEPLAN_VERSION,
-        .url = "",
+        .url = "man:hugepland(8)",
 };
 
 const char manager_interface_description[] = MANAGER_DESCRIPTION;

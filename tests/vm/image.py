@@ -51,7 +51,7 @@ GUEST_PACKAGES = (
 
 # And besides, where a scenario for one suite alone wants it.
 SUITE_PACKAGES = {
-    "bookworm": ("ansible-core", "cron", "etcd-server", "libinih1", "patroni", "python3-apt"),  # libinih1: of older trees
+    "bookworm": ("ansible-core", "cron", "etcd-server", "patroni", "python3-apt"),
     "trixie": ("crun", "podman", "rpm", "tomcat10"),
     "forky": ("systemd-report",),
 }
