@@ -82,38 +82,35 @@ int change_from_json(Arena *arena, const json_t *json, Change *ret) {
         return 0;
 }
 
-static char *format_kind(Arena *arena, const Change *change) {
+char *change_format(Arena *arena, const Change *change) {
         const char *size = format_page_size(arena, change->page_size_bytes);
         const char *before = format_count(arena, change->pages_before);
         const char *after = format_count(arena, change->pages_after);
+        Text text = text_in(arena);
 
+        text_printf(&text, "%s: %s", change->instance, change_kind_names[change->kind]);
         switch (change->kind) {
-        case CHANGE_ADDED:
-        case CHANGE_REMOVED:
-        case CHANGE_MOVED:
-                return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
-                                    change_kind_names[change->kind],
-                                    change->kind == CHANGE_REMOVED ? before : after, size);
         case CHANGE_REFUSED:
-                return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
-                                    before, size);
+                text_printf(&text, ", it had %s pages of %s", before, size);
+                break;
+        case CHANGE_REMOVED:
+                text_printf(&text, ", %s pages of %s", before, size);
+                break;
+        case CHANGE_ADDED:
+        case CHANGE_MOVED:
+                text_printf(&text, ", %s pages of %s", after, size);
+                break;
         case CHANGE_GROWN:
         case CHANGE_SHRUNK:
-                return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
-                                    change_kind_names[change->kind], before, after, size);
+                text_printf(&text, " from %s to %s pages of %s", before, after, size);
+                break;
         default:
-                return arena_printf(arena, "%s: unchanged", change->instance);
+                break;
         }
-}
-
-char *change_format(Arena *arena, const Change *change) {
-        const char *text = format_kind(arena, change);
-
-        return change->kept_by
-                       ? arena_printf(arena, "%s; %s keeps the %s it runs with until it stops",
-                                      text, change->kept_by,
-                                      format_count(arena, change->kept_pages))
-                       : arena_strdup(arena, text);
+        if (change->kept_by)
+                text_printf(&text, "; %s keeps the %s it runs with until it stops", change->kept_by,
+                            format_count(arena, change->kept_pages));
+        return text.string;
 }
 
 char *host_write_format(Arena *arena, const HostWrite *write) {

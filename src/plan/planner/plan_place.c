@@ -77,28 +77,24 @@ static void place_spread(Candidate *candidate, uint64_t pages) {
         }
 }
 
-/* Returns the smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
-static CandidatePool *pick_pack_node(const Candidate *candidate, uint64_t pages) {
-        CandidatePool *best = NULL, *largest = candidate->pools;
-
-        ARRAY_FOREACH(each, candidate->pools, candidate->n) {
-                uint64_t left = each->capacity - each->pages;
-
-                if (left > largest->capacity - largest->pages)
-                        largest = each;
-                if (left >= pages && (!best || left < best->capacity - best->pages))
-                        best = each;
-        }
-        return best ? best : largest;
-}
-
 static void place(const PlanInstance *instance, Candidate *candidate, uint64_t pages) {
         if (instance->demand->config->placement != PLACEMENT_PACK) {
                 place_spread(candidate, pages);
                 return;
         }
         while (pages > 0) {
-                CandidatePool *here = pick_pack_node(candidate, pages);
+                CandidatePool *best = NULL, *largest = candidate->pools;
+
+                /* The smallest node that takes all, else the largest node; ties go to the lowest number. */
+                ARRAY_FOREACH(each, candidate->pools, candidate->n) {
+                        uint64_t left = each->capacity - each->pages;
+
+                        if (left > largest->capacity - largest->pages)
+                                largest = each;
+                        if (left >= pages && (!best || left < best->capacity - best->pages))
+                                best = each;
+                }
+                CandidatePool *here = best ? best : largest;
                 uint64_t given = MIN(pages, here->capacity - here->pages);
 
                 here->pages += given;
