@@ -53,27 +53,6 @@ static void check_gathered(Arena *arena, const Gathered *gathered) {
                 require_printable(diag_format(arena, problem));
 }
 
-/* At most one size for each page size, and it adds up. */
-static void check_figures(Arena *arena, const Figures *figures) {
-        unsigned n_seen[ARRAY_LEN(page_sizes)] = {0};
-
-        require(figures->n > 0);
-        check_gathered(arena, figures->items[0].gathered);
-        VEC_FOREACH(figure, figures) {
-                bool is_known = figure->wrong;
-
-                require_printable(figure->wrong);
-                require_printable(figure->remedy);
-                for (size_t i = 0; i < ARRAY_LEN(page_sizes) && !figure->wrong; i++)
-                        if (figure->sizing.page_size_bytes == page_sizes[i]) {
-                                is_known = true;
-                                require(n_seen[i]++ == 0);
-                        }
-                require(is_known);
-                require(*render_sizing(arena, &figure->sizing, &(RenderOptions){}));
-        }
-}
-
 static void check_round_trip(Arena *arena, const Figures *figures) {
         json_t *json = figures_to_json(arena, figures), *same;
         Figures again;
@@ -129,7 +108,24 @@ static void read_figures(Arena *arena, const json_t *json) {
                 check_gathered(arena, unsized.items[0].gathered);
         if (figures_from_json(arena, json, "pg", page_sizes, ARRAY_LEN(page_sizes), &figures) < 0)
                 return;
-        check_figures(arena, &figures);
+        /* At most one size for each page size, and it adds up. */
+        unsigned n_seen[ARRAY_LEN(page_sizes)] = {0};
+
+        require(figures.n > 0);
+        check_gathered(arena, figures.items[0].gathered);
+        VEC_FOREACH(figure, &figures) {
+                bool is_known = figure->wrong;
+
+                require_printable(figure->wrong);
+                require_printable(figure->remedy);
+                for (size_t i = 0; i < ARRAY_LEN(page_sizes) && !figure->wrong; i++)
+                        if (figure->sizing.page_size_bytes == page_sizes[i]) {
+                                is_known = true;
+                                require(n_seen[i]++ == 0);
+                        }
+                require(is_known);
+                require(*render_sizing(arena, &figure->sizing, &(RenderOptions){}));
+        }
         check_round_trip(arena, &figures);
         check_lesson(arena, &figures);
 }

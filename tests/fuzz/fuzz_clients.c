@@ -396,29 +396,6 @@ static void hang_up_oldest(void) {
                 }
 }
 
-static void do_other(char deed) {
-        if (deed >= '0' && deed <= '3')
-                stage.keeper.answer = (GateAnswer) (deed - '0');
-        else if (deed >= '4' && deed <= '7')
-                stage.keeper.reload = (KeeperReload) (deed - '4');
-        else if (deed == '8')
-                stage.keeper.answer = GATE_PENDING;
-        else if (deed == 'b')
-                stage.keeper.is_working = !stage.keeper.is_working;
-        else if (deed == 'n')
-                clients_notify(&stage.manager, MANAGER_WRITTEN);
-        else if (deed == 'o')
-                clients_notify(&stage.manager, MANAGER_SETTLED);
-        else if (deed == 'h')
-                clients_notify(&stage.manager, MANAGER_DUE);
-        else if (deed == 'u')
-                stage.is_in_unit = !stage.is_in_unit;
-        else if (deed == 'x')
-                hang_up_oldest();
-        else if (deed == 's' && stage.on_stored)
-                stage.on_stored(&stage.manager, stage.n_stored, stage.n_stored % 2 ? 0 : -ENOSPC);
-}
-
 /* Returns how many bytes belong to the deed. */
 static size_t perform(const uint8_t *data, size_t size) {
         const VarlinkMethod *method = find_method((char) data[0]);
@@ -426,7 +403,28 @@ static size_t perform(const uint8_t *data, size_t size) {
         size_t length = nul ? (size_t) (nul - data) : size;
 
         if (!method || length == 0) {
-                do_other((char) data[0]);
+                char deed = (char) data[0];
+                if (deed >= '0' && deed <= '3')
+                        stage.keeper.answer = (GateAnswer) (deed - '0');
+                else if (deed >= '4' && deed <= '7')
+                        stage.keeper.reload = (KeeperReload) (deed - '4');
+                else if (deed == '8')
+                        stage.keeper.answer = GATE_PENDING;
+                else if (deed == 'b')
+                        stage.keeper.is_working = !stage.keeper.is_working;
+                else if (deed == 'n')
+                        clients_notify(&stage.manager, MANAGER_WRITTEN);
+                else if (deed == 'o')
+                        clients_notify(&stage.manager, MANAGER_SETTLED);
+                else if (deed == 'h')
+                        clients_notify(&stage.manager, MANAGER_DUE);
+                else if (deed == 'u')
+                        stage.is_in_unit = !stage.is_in_unit;
+                else if (deed == 'x')
+                        hang_up_oldest();
+                else if (deed == 's' && stage.on_stored)
+                        stage.on_stored(&stage.manager, stage.n_stored,
+                                        stage.n_stored % 2 ? 0 : -ENOSPC);
                 return 1;
         }
         call_method(method, isupper(data[0]), (const char *) data + 1, length - 1);

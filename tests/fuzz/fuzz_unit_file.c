@@ -11,15 +11,6 @@
 #include "read/unit_file.h"
 #include "support/sources.h"
 
-static void check_command(const UnitFile *unit, const char *line) {
-        SourceNames words = unit_file_command(unit, line);
-        size_t bytes = 0;
-
-        VEC_FOREACH(word, &words)
-                bytes += strlen(*word);
-        require(bytes <= 128 << 10);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
@@ -34,8 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 require(strlen(assignment->value) <= 128 << 10);
         }
         require(starts.n == 0 ? !last : starts.items[starts.n - 1] == last);
-        for (size_t i = 0; i < MIN(starts.n, (size_t) 8); i++)
-                check_command(unit, starts.items[i]->value);
+        for (size_t i = 0; i < MIN(starts.n, (size_t) 8); i++) {
+                SourceNames words = unit_file_command(unit, starts.items[i]->value);
+                size_t bytes = 0;
+
+                VEC_FOREACH(word, &words)
+                        bytes += strlen(*word);
+                require(bytes <= 128 << 10);
+        }
         const char *value = unit_file_environment(unit, "PGDATA", NULL);
 
         require(!value || text_is_utf8(value, strlen(value)));

@@ -343,21 +343,6 @@ void check_between_gates(History *history) {
                 check_lost(history, keeper_judge(history->keeper, arena, false));
 }
 
-static void check_reserved_said(History *history, const Status *status) {
-        for (unsigned i = 0; i < history->n_sizes; i++) {
-                uint64_t bytes = kernel_page_bytes(history->kernel, i), sum = 0;
-                KernelPool host = kernel_pool(history->kernel, KERNEL_HOST, bytes);
-
-                VEC_FOREACH(reserved, &status->reserved)
-                        if (reserved->page_size_bytes == bytes)
-                                sum += reserved->pages;
-                if (sum != host.reserved_pages)
-                        break_off(history, "said wrong",
-                                  "reserved are %" PRIu64 " pages, and said to be %" PRIu64,
-                                  host.reserved_pages, sum);
-        }
-}
-
 /* ---- 5: nobody is refused for a part that nobody has mapped ---- */
 
 /* What the unit of a less important instance was let start with of a part, and has not mapped, on NODE. */
@@ -443,5 +428,16 @@ void check_after(History *history, Actor actor) {
                                   said->total_pages, said->node, said->owned_pages,
                                   said->cover_pages, said->foreign_pages);
         }
-        check_reserved_said(history, status);
+        for (unsigned i = 0; i < history->n_sizes; i++) {
+                uint64_t bytes = kernel_page_bytes(history->kernel, i), sum = 0;
+                KernelPool host = kernel_pool(history->kernel, KERNEL_HOST, bytes);
+
+                VEC_FOREACH(reserved, &status->reserved)
+                        if (reserved->page_size_bytes == bytes)
+                                sum += reserved->pages;
+                if (sum != host.reserved_pages)
+                        break_off(history, "said wrong",
+                                  "reserved are %" PRIu64 " pages, and said to be %" PRIu64,
+                                  host.reserved_pages, sum);
+        }
 }

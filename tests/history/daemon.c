@@ -270,20 +270,6 @@ static uint64_t *without_cover(const History *history) {
         return pages;
 }
 
-/* As `hugeplanctl plan` tells it, by what is on disk: what the reload would make, and why it would be refused. */
-static const Look *plan_ahead(const History *history, Diags *falls) {
-        const LookInput input = {
-                .root = history->root,
-                .config = config_load(history->root, history->arena, NULL),
-                .is_reload = true,
-        };
-        const Look *look = look_make(history->arena, &input);
-
-        falls_find(keeper_judge(history->keeper, history->arena, false),
-                   look_plan_restarted(history->arena, history->root, look), look->plan, falls);
-        return look;
-}
-
 static const char *falls_text(Arena *arena, const Diags *falls) {
         Text text = text_in(arena);
 
@@ -333,7 +319,17 @@ void daemon_reload(History *history, bool is_forced) {
         history->was_overtaken = false;
         memset(history->lowered, 0, sizeof(history->lowered));
         Diags falls = diags_in(history->arena);
-        const Look *ahead = plan_ahead(history, &falls);
+        /* As `hugeplanctl plan` tells it, by what is on disk: what the reload would make, and
+         * why it would be refused. */
+        const LookInput input = {
+                .root = history->root,
+                .config = config_load(history->root, history->arena, NULL),
+                .is_reload = true,
+        };
+        const Look *ahead = look_make(history->arena, &input);
+
+        falls_find(keeper_judge(history->keeper, history->arena, false),
+                   look_plan_restarted(history->arena, history->root, ahead), ahead->plan, &falls);
         KeeperReload begun = keeper_reload(history->keeper, is_forced, history->now_usec);
 
         check_foreseen(history, ahead, &falls, is_forced, begun);

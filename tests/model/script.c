@@ -486,27 +486,6 @@ char *script_size_name(Arena *arena, uint64_t page_bytes) {
         return arena_printf(arena, "%sB", format_page_size(arena, page_bytes));
 }
 
-static void print_pools(const Script *script, const ScriptView *view, unsigned i, Text *out) {
-        const char *name = format_page_size(out->arena, script->sizes[i]);
-        const KernelPool *host = &view->hosts[i];
-
-        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
-                const KernelPool *pool = &view->pools[i][node];
-
-                if (view->nodes & UINT64_C(1) << node)
-                        text_printf(out,
-                                    "  node%u %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64
-                                    " surplus\n",
-                                    node, name, pool->total_pages, pool->free_pages,
-                                    pool->surplus_pages);
-        }
-        text_printf(out,
-                    "  host %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64 " surplus, %" PRIu64
-                    " reserved, %" PRIu64 " overcommit\n",
-                    name, host->total_pages, host->free_pages, host->surplus_pages,
-                    host->reserved_pages, host->overcommit_pages);
-}
-
 static void print_process(const Script *script, const ScriptView *view, size_t process, Text *out) {
         static const char *const states[] = {
                 [SCRIPT_LIVES] = "lives", [SCRIPT_ENDED] = "ended", [SCRIPT_KILLED] = "killed"};
@@ -621,8 +600,26 @@ int script_step(Script *script, const char *text, Text *out) {
         ScriptView view = {};
 
         script->backend->look(script->context, script, &view);
-        for (unsigned i = 0; i < script->n_sizes; i++)
-                print_pools(script, &view, i, out);
+        for (unsigned i = 0; i < script->n_sizes; i++) {
+                const char *name = format_page_size(out->arena, script->sizes[i]);
+                const KernelPool *host = &view.hosts[i];
+
+                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
+                        const KernelPool *pool = &view.pools[i][node];
+
+                        if (view.nodes & UINT64_C(1) << node)
+                                text_printf(out,
+                                            "  node%u %s: %" PRIu64 " total, %" PRIu64
+                                            " free, %" PRIu64 " surplus\n",
+                                            node, name, pool->total_pages, pool->free_pages,
+                                            pool->surplus_pages);
+                }
+                text_printf(out,
+                            "  host %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64
+                            " surplus, %" PRIu64 " reserved, %" PRIu64 " overcommit\n",
+                            name, host->total_pages, host->free_pages, host->surplus_pages,
+                            host->reserved_pages, host->overcommit_pages);
+        }
         text_printf(out, "  vm.nr_hugepages %" PRIu64 "\n", view.hosts[0].max_pages);
         for (size_t i = 0; i < script->processes.n; i++)
                 print_process(script, &view, i, out);

@@ -552,17 +552,6 @@ ScriptKernel *script_kernel_new(Arena *arena, const char **ret_reason) {
         return kernel;
 }
 
-static void close_groups(ScriptKernel *kernel) {
-        for (size_t i = kernel->groups.n; i > 0; i--)
-                rmdir(kernel->groups.items[i - 1]);
-        if (kernel->host.has_hugetlb)
-                rmdir(group_path(kernel, ""));
-        if (kernel->host.has_hugetlb && !kernel->host.gives_hugetlb)
-                give(kernel, "-hugetlb");
-        if (kernel->host.has_cpuset && !kernel->host.gives_cpuset)
-                give(kernel, "-cpuset");
-}
-
 bool script_kernel_free(ScriptKernel *kernel) {
         bool is_undone = true;
 
@@ -578,7 +567,14 @@ bool script_kernel_free(ScriptKernel *kernel) {
                 if (kernel->mounts[i])
                         kernel_do_unmount(kernel, i);
         rmdir(MOUNTS);
-        close_groups(kernel);
+        for (size_t i = kernel->groups.n; i > 0; i--)
+                rmdir(kernel->groups.items[i - 1]);
+        if (kernel->host.has_hugetlb)
+                rmdir(group_path(kernel, ""));
+        if (kernel->host.has_hugetlb && !kernel->host.gives_hugetlb)
+                give(kernel, "-hugetlb");
+        if (kernel->host.has_cpuset && !kernel->host.gives_cpuset)
+                give(kernel, "-cpuset");
         for (unsigned i = 0; i < kernel->n_sizes; i++)
                 kernel_set(kernel, -1, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i],
                            kernel->had_overcommit[i]);

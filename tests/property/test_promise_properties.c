@@ -607,23 +607,6 @@ TEST(missing) {
 
 /* ---- starting ---- */
 
-static Starter starter_of(Game *game, const Player *player) {
-        NodePages *grants = ARENA_ARRAY(game->arena, NodePages, NODES_MAX);
-        size_t n = 0;
-
-        for (unsigned i = 0; i < game->n_nodes; i++)
-                if (allowed_nodes(game, player) & (1u << i))
-                        grants[n++] = (NodePages){i, player->unmapped};
-        return (Starter){
-                .instance = player->name,
-                .policy = see_policy(player),
-                .grants = grants,
-                .n_grants = 1, /* as if it were planned on the first of them */
-                .pages = player->unmapped,
-                .is_now = true,
-        };
-}
-
 /* One after the other comes to its gate. */
 static void check_start(Game *game) {
         const Promises promises = see_promises(game);
@@ -638,7 +621,20 @@ static void check_start(Game *game) {
                 player->nodes = random_nodes(game);
         }
         player->unmapped = random_between(&game->random, 1, PAGES_MAX);
-        const Starter starter = starter_of(game, player);
+        NodePages *grants = ARENA_ARRAY(game->arena, NodePages, NODES_MAX);
+        size_t n = 0;
+
+        for (unsigned i = 0; i < game->n_nodes; i++)
+                if (allowed_nodes(game, player) & (1u << i))
+                        grants[n++] = (NodePages){i, player->unmapped};
+        const Starter starter = (Starter){
+                .instance = player->name,
+                .policy = see_policy(player),
+                .grants = grants,
+                .n_grants = 1, /* as if it were planned on the first of them */
+                .pages = player->unmapped,
+                .is_now = true,
+        };
 
         promises_admit(game->arena, &promises, game->free, &starter, 1, &lack);
         REQUIRE(game, lack.pages <= player->unmapped, "%" PRIu64 " of %" PRIu64, lack.pages,

@@ -84,28 +84,6 @@ static void read_pool(Arena *arena, Pool *pool, const char *value) {
         }
 }
 
-static void read_node_word(Arena *arena, const Topology *topology, Node *node, const char *word) {
-        const char *value;
-
-        if ((value = value_of(word, "total")))
-                node->memory_bytes = number_or_abort(value);
-        else if ((value = value_of(word, "free")))
-                node->free_bytes = number_or_abort(value);
-        else if ((value = value_of(word, "cache")))
-                node->reclaimable_bytes = number_or_abort(value);
-        else if (text_equals(word, "nocpu"))
-                node->has_cpus = false;
-        else if (text_equals(word, "noreclaim"))
-                node->can_reclaim = false;
-        else if (text_equals(word, "nocompact"))
-                node->can_compact = false;
-        else {
-                size_t i = size_index(topology, arena, word, &value);
-
-                read_pool(arena, &node->pools[i], value);
-        }
-}
-
 static void read_node(Arena *arena, Topology *topology, const char *rest) {
         Node *node = &topology->nodes[topology->n_nodes++];
         char *word = text_next_word(arena, &rest, " ");
@@ -118,34 +96,29 @@ static void read_node(Arena *arena, Topology *topology, const char *rest) {
         for (size_t i = 0; i < topology->n_page_sizes; i++)
                 node->pools[i] =
                         (Pool){.page_size_bytes = topology->page_sizes[i].bytes, .exists = true};
-        while ((word = text_next_word(arena, &rest, " ")))
-                read_node_word(arena, topology, node, word);
+        while ((word = text_next_word(arena, &rest, " "))) {
+                const char *value;
+
+                if ((value = value_of(word, "total")))
+                        node->memory_bytes = number_or_abort(value);
+                else if ((value = value_of(word, "free")))
+                        node->free_bytes = number_or_abort(value);
+                else if ((value = value_of(word, "cache")))
+                        node->reclaimable_bytes = number_or_abort(value);
+                else if (text_equals(word, "nocpu"))
+                        node->has_cpus = false;
+                else if (text_equals(word, "noreclaim"))
+                        node->can_reclaim = false;
+                else if (text_equals(word, "nocompact"))
+                        node->can_compact = false;
+                else {
+                        size_t i = size_index(topology, arena, word, &value);
+
+                        read_pool(arena, &node->pools[i], value);
+                }
+        }
         node->has_memory = node->memory_bytes > 0;
         id_set_add(&topology->possible_nodes, node->id);
-}
-
-/* "64K=madvise", "64K=inherit/always" with that of shared memory behind the slash, or one of the
- * host's other files: "shmem=always", "defrag=defer", "max_ptes_none=511". */
-static void read_thp_word(Arena *arena, Topology *topology, char *word) {
-        char *value = strchr(word, '=');
-
-        if (!value)
-                refuse_word(word);
-        *value++ = '\0';
-        if (text_equals(word, "shmem"))
-                topology->thp_shmem_enabled = value;
-        else if (text_equals(word, "defrag"))
-                topology->thp_defrag = value;
-        else if (text_equals(word, "max_ptes_none"))
-                topology->thp_max_ptes_none = value;
-        else {
-                char *slash = strchr(value, '/');
-
-                if (slash)
-                        *slash = '\0';
-                *vec_push(arena, &topology->thp_sizes) =
-                        (ThpSize){number_or_abort(word), value, slash ? slash + 1 : NULL};
-        }
 }
 
 static void read_thp(Arena *arena, Topology *topology, const char *rest) {
@@ -153,8 +126,30 @@ static void read_thp(Arena *arena, Topology *topology, const char *rest) {
 
         topology->thp_exists = true;
         topology->thp_enabled = text_next_word(arena, &rest, " ");
-        while ((word = text_next_word(arena, &rest, " ")))
-                read_thp_word(arena, topology, word);
+        while ((word = text_next_word(arena, &rest, " "))) {
+                /* "64K=madvise", "64K=inherit/always" with that of shared memory behind the
+                 * slash, or one of the host's other files: "shmem=always", "defrag=defer",
+                 * "max_ptes_none=511". */
+                char *value = strchr(word, '=');
+
+                if (!value)
+                        refuse_word(word);
+                *value++ = '\0';
+                if (text_equals(word, "shmem"))
+                        topology->thp_shmem_enabled = value;
+                else if (text_equals(word, "defrag"))
+                        topology->thp_defrag = value;
+                else if (text_equals(word, "max_ptes_none"))
+                        topology->thp_max_ptes_none = value;
+                else {
+                        char *slash = strchr(value, '/');
+
+                        if (slash)
+                                *slash = '\0';
+                        *vec_push(arena, &topology->thp_sizes) =
+                                (ThpSize){number_or_abort(word), value, slash ? slash + 1 : NULL};
+                }
+        }
 }
 
 static void read_blocks(Arena *arena, Topology *topology, const char *rest) {

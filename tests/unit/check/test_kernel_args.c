@@ -137,15 +137,12 @@ static Advised advise(Arena *arena, const char *host_text, const Config *config,
 
 /* The host as it is when nothing of the command line was granted, and when all was. */
 #define EMPTY "sizes 1G 2M\nnode 0 total=64G free=60G\nnode 1 total=64G free=60G\n"
-static Config *nodes_config(Arena *arena, const char *split) {
-        return config_line(arena, "20-a Unit=a.service PageSize=1G NodeMemory=%s", split);
-}
-
 /* Once the pages are there, the line serves. */
 TEST(old_kernel_filled) {
         Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
                                               "node 1 total=64G free=50G 1G=4\n");
-        const Config *config = nodes_config(arena, "0:2G 1:4G");
+        const Config *config =
+                config_line(arena, "20-a Unit=a.service PageSize=1G NodeMemory=%s", "0:2G 1:4G");
         const Plan *plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology));
 
         topology->kernel_command_line = "hugepagesz=1G hugepages=8";

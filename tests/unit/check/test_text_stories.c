@@ -16,6 +16,7 @@
 #include "support/sources.h"
 #include "support/story.h"
 #include "units/dropin.h"
+#include "units/unit_match.h"
 
 enum { FILES_MAX = 16 };
 
@@ -252,6 +253,45 @@ static const char *do_unit(void *context, const StoryLine *line) {
                                         line->words[1] ? line->words[1] : ""));
 }
 
+static LoadedUnits load(Arena *arena, const Config *config, const Sources *sources) {
+        LoadedUnits units = {};
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const char *name = config->instances[i].unit;
+
+                if (name)
+                        *vec_push(arena, &units) = unit_search_loaded(
+                                arena, name, unit_file_read(arena, sources, name));
+        }
+        return units;
+}
+
+/* What `check` says of the units that instances name; "match daemon": what the daemon does. */
+static const char *do_match(void *context, const StoryLine *line) {
+        const Texts *texts = context;
+        Arena *arena = line->arena;
+        const Config *config = config_of(texts);
+        const Sources *sources = test_sources(arena, texts->files, texts->n_files);
+        const UnitSearch search = unit_search(sources);
+        LoadedUnits units = load(arena, config, sources);
+        Diags problems = diags_in(arena);
+        bool is_asked = !line->words[1];
+
+        assert_text(problems_text(arena, &config->problems), "");
+        const UnitMatchInput input = {
+                .config = config,
+                .plan = plan_simple(arena, config,
+                                    host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=62G\n")),
+                .search = is_asked ? &search : NULL,
+                .is_asked = is_asked,
+        };
+
+        VEC_FOREACH(unit, &units)
+                loaded_unit_judge_state(config, input.search, unit, &problems);
+        unit_match_judge(arena, &input, &units, &problems);
+        return problems_text(arena, &problems);
+}
+
 /* ---- who else sets what hugeplan manages ---- */
 
 static SettingSources *setting_sources_of(const StoryLine *line, const Topology *topology,
@@ -335,29 +375,18 @@ static const char *do_conflicts(void *context, const StoryLine *line) {
 }
 
 static const StoryVerb verbs[] = {
-        {"file", do_file},
-        {"link", do_file},
-        {"unreadable", do_file},
-        {"no-files", do_set},
-        {"conf", do_conf},
-        {"no-config", do_set},
-        {"config", do_set},
-        {"host", do_set},
-        {"release", do_set},
-        {"demand", do_demand},
-        {"dropins", do_dropin},
-        {"dropin", do_dropin},
-        {"line", do_line},
-        {"remedy", do_line},
-        {"advice", do_advice},
-        {"unit", do_unit},
-        {"conflicts", do_conflicts},
-        {"sysctl", do_setting},
-        {"tmpfiles", do_setting},
-        {"tuned", do_setting},
-        {"command-line", do_setting},
-        {"script", do_setting},
-        {"sysfs", do_setting},
+        {"file", do_file},       {"link", do_file},
+        {"unreadable", do_file}, {"no-files", do_set},
+        {"conf", do_conf},       {"no-config", do_set},
+        {"config", do_set},      {"host", do_set},
+        {"release", do_set},     {"demand", do_demand},
+        {"dropins", do_dropin},  {"dropin", do_dropin},
+        {"line", do_line},       {"remedy", do_line},
+        {"advice", do_advice},   {"unit", do_unit},
+        {"match", do_match},     {"conflicts", do_conflicts},
+        {"sysctl", do_setting},  {"tmpfiles", do_setting},
+        {"tuned", do_setting},   {"command-line", do_setting},
+        {"script", do_setting},  {"sysfs", do_setting},
 };
 
 static const StoryTeller teller = {
@@ -381,4 +410,8 @@ TEST(setting_source) {
 
 TEST(unit_file) {
         story_tell("unit/read/unit_file", &teller);
+}
+
+TEST(unit_match) {
+        story_tell("unit/units/unit_match", &teller);
 }

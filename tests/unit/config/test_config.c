@@ -73,14 +73,6 @@ static const char *instance_text(Arena *arena, const InstanceConfig *instance) {
         return text_string(&text);
 }
 
-static const char *names_text(Arena *arena, const Config *config) {
-        Text text = text_in(arena);
-
-        for (size_t i = 0; i < config->n_instances; i++)
-                text_printf(&text, "%s'%s'", i > 0 ? " " : "", config->instances[i].name);
-        return text_string(&text);
-}
-
 /* "error config-bad-value of Memory; ...": with a remedy each. */
 static const char *ids_text(Arena *arena, const Config *config) {
         static const char *const severities[] = {[SEVERITY_NOTICE] = "notice",
@@ -139,8 +131,14 @@ static const char *do_ask(void *context, const StoryLine *line) {
                 return problems_text(arena, &files->config->problems);
         if (text_equals(what, "problem-ids"))
                 return ids_text(arena, files->config);
-        if (text_equals(what, "instances"))
-                return names_text(arena, files->config);
+        if (text_equals(what, "instances")) {
+                Text text = text_in(arena);
+
+                for (size_t i = 0; i < files->config->n_instances; i++)
+                        text_printf(&text, "%s'%s'", i > 0 ? " " : "",
+                                    files->config->instances[i].name);
+                return text_string(&text);
+        }
         if (text_equals(what, "host"))
                 return host_text(arena, &files->config->host);
         return text_equals(what, "origins") ? origins_text(arena, instance)
@@ -169,10 +167,6 @@ static Config *instance_with(Arena *arena, const char *lines) {
                            arena_printf(arena, "[Instance]\nMemory=1G\n%s\n", lines), NULL);
 }
 
-static Config *host_with(Arena *arena, const char *lines) {
-        return config_make(arena, "00-host.conf", arena_printf(arena, "[Host]\n%s\n", lines), NULL);
-}
-
 static const InstanceConfig *only_instance(const Config *config) {
         assert_int_equal(config->n_instances, 1);
         return &config->instances[0];
@@ -188,7 +182,8 @@ static const InstanceConfig *valid_instance(Arena *arena, const char *lines) {
 }
 
 static const HostConfig *valid_host(Arena *arena, const char *lines) {
-        const Config *config = host_with(arena, lines);
+        const Config *config = config_make(arena, "00-host.conf",
+                                           arena_printf(arena, "[Host]\n%s\n", lines), NULL);
 
         assert_text(problems_text(arena, &config->problems), "");
         return &config->host;

@@ -12,10 +12,6 @@
 
 static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
 
-static void report_only(const Play *play) {
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
-}
-
 /* ---- rounds for a gate ---- */
 
 /* b.service runs, and may take 30 of the pages of node 1 to which a is bound; memory gives five more there than
@@ -114,7 +110,7 @@ TEST(pending) {
 PLAY_TEST(report_only_put_back) {
         Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
 
-        report_only(play);
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
         begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
         play->pools[1].most = 10;
         round_of(play);

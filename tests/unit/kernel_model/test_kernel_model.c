@@ -17,10 +17,6 @@ static int set_node(Kernel *kernel, int node, uint64_t n) {
         return kernel_set_pool(kernel, NULL, node, page, n);
 }
 
-static KernelProcess *spawn(Kernel *kernel, KernelPolicy policy) {
-        return kernel_spawn(kernel, &(KernelSpawn){.policy = policy, .cpu_node = 0});
-}
-
 static KernelMapping *mapped(KernelProcess *process, KernelMap preference) {
         KernelMapping *mapping = NULL;
 
@@ -187,7 +183,8 @@ TEST(which_nodes_there_are) {
 
 TEST(mapping_by_its_handle) {
         CLEANUP(kernel_freep) Kernel *kernel = kernel_new(ONE_NODE);
-        KernelProcess *process = spawn(kernel, no_policy);
+        KernelProcess *process =
+                kernel_spawn(kernel, &(KernelSpawn){.policy = no_policy, .cpu_node = 0});
 
         set_node(kernel, 0, 10);
         KernelMapping *first = mapped(process, (KernelMap){.n_pages = 6});

@@ -41,10 +41,6 @@ TEST(record) {
         assert_text(ledger->refusals.items[0].instance, "b");
 }
 
-static bool is_running(Arena *arena, const PlanInput *input, const Plan *plan, const char *name) {
-        return plan_find_running(arena, input, plan, NULL)[plan_find(plan, name) - plan->instances];
-}
-
 /* ---- cover ---- */
 
 /* A start that is under way is judged by its policy, not by the plan. */
@@ -79,7 +75,8 @@ TEST(starting) {
 
         assert_true(starter.is_now);
         assert_int_equal(starter.pages, 40);
-        assert_false(is_running(arena, &input, plan, "c"));
+        assert_false((plan_find_running(arena, &input, plan,
+                                        NULL)[plan_find(plan, "c") - plan->instances]));
         assert_false(
                 plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "b")).is_now);
         /* It may take them from node 1 as well: there are as many more. */
