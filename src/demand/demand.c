@@ -279,28 +279,26 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
                 "write an existing size in PageSize=, or boot with hugepagesz= if the CPU has the size");
 }
 
-static Reason compute_instance(const Context *context, const InstanceConfig *config,
-                               DemandInstance *instance) {
+static Reason compute_instance(const Context *context, DemandInstance *instance) {
+        const InstanceConfig *config = instance->config;
         const Topology *topology = context->topology;
         const IdSet with_memory = topology_memory_nodes(topology);
-        Arena *arena = context->arena;
 
-        if (config->refusal)
-                return refuse(REASON_CONFIG,
-                              diag_format(arena, &(Diag){.file = config->refusal->file,
-                                                         .line = config->refusal->line,
-                                                         .key = config->refusal->key,
-                                                         .text = config->refusal->text}),
+        if (config->refusal) {
+                Diag diag = *config->refusal;
+
+                diag.remedy = NULL;
+                return refuse(REASON_CONFIG, diag_format(context->arena, &diag),
                               config->refusal->remedy);
+        }
         if (!config->engine->reserves)
                 return (Reason){};
         if (topology->n_page_sizes == 0)
                 return refuse(REASON_NO_HUGETLB,
-                              "this kernel has no huge pages (no "
-                              "hugetlb support)",
+                              "this kernel has no huge pages (no hugetlb support)",
                               "boot a kernel with CONFIG_HUGETLBFS on a CPU that has huge pages");
         instance->nodes = instance_named_nodes(config, &with_memory);
-        Reason reason = check_nodes(arena, topology, config, &instance->nodes);
+        Reason reason = check_nodes(context->arena, topology, config, &instance->nodes);
 
         return reason.kind != REASON_NONE ? reason : fill_options(context, config, instance);
 }
@@ -324,7 +322,7 @@ Demand *demand_compute(Arena *arena, const Config *config, const Topology *topol
                                            ? unit_policy(config, instance->config->unit)
                                            : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
                 instance->policy.nodes = id_set_common(&instance->policy.nodes, &with_memory);
-                instance->reason = compute_instance(&context, instance->config, instance);
+                instance->reason = compute_instance(&context, instance);
         }
         return demand;
 }

@@ -327,15 +327,14 @@ static const char *container_value(const Finder *finder, const SourceText *text,
         bool is_container = false;
 
         while ((line = source_line(finder->arena, &lines))) {
-                const char *equals = strchr(line, '=');
-
-                if (*text_strip(finder->arena, line) == '[')
-                        is_container = text_equals(text_strip(finder->arena, line), "[Container]");
-                else if (is_container && equals &&
-                         text_equals(text_strip(finder->arena,
-                                                arena_strdup_to(finder->arena, line, equals)),
-                                     key))
-                        value = text_strip(finder->arena, equals + 1);
+                line = text_strip(finder->arena, line);
+                if (*line == '[')
+                        is_container = text_equals(line, "[Container]");
+                if (!is_container || !text_starts_with(line, key))
+                        continue;
+                line += strlen(key) + strspn(line + strlen(key), " \t");
+                if (*line == '=')
+                        value = text_strip(finder->arena, line + 1);
         }
         return value && *value ? value : NULL;
 }

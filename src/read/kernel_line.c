@@ -134,10 +134,8 @@ int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest
         Number number;
         int r = parse_number(string, &number, &rest);
 
-        if (r < 0)
-                return r;
-        if (number.real != 0)
-                return -ERANGE;
+        if (r < 0 || number.real != 0)
+                return r < 0 ? r : -ERANGE;
         *ret = number.whole;
         if (ret_rest)
                 *ret_rest = rest;
@@ -277,15 +275,14 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
 
 /* Reports a hugepages= without a size before it; in "hugepages=4 hugepagesz=1G" the order is very likely wrong. */
 static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
-        const KernelArgument *end = reader->line->arguments.items + reader->line->arguments.n;
+        const KernelArguments *all = &reader->line->arguments;
+        size_t n_later = (size_t) (all->items + all->n - argument - 1);
         char *size = format_page_size(reader->arena, reader->default_bytes);
-        unsigned n_sizes = 0, n_pages = 0;
+        uint64_t n_sizes = ARRAY_SUM(next, argument + 1, n_later,
+                                     (uint64_t) text_equals(next->name, "hugepagesz"));
 
-        for (const KernelArgument *next = argument + 1; next < end; next++) {
-                n_sizes += text_equals(next->name, "hugepagesz");
-                n_pages += text_equals(next->name, "hugepages");
-        }
-        if (n_sizes == 1 && n_pages == 0)
+        if (n_sizes == 1 &&
+            !ARRAY_ANY(next, argument + 1, n_later, text_equals(next->name, "hugepages")))
                 reject(reader, PROBLEM_CMDLINE_ORDER, &(KernelChange){.from = words},
                        arena_printf(
                                reader->arena,

@@ -51,20 +51,41 @@ bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit) {
         return !names_without_gate(arena, config, unit);
 }
 
-static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin, const char *what,
-                        Diags *problems) {
+void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *names = names_without_gate(arena, config, unit);
+        const char *dropin =
+                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
         Text later = text_in(arena);
         bool is_later = false, is_reset = false;
+
+        if (!names || VEC_FIND(problem, &problems->list,
+                               text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
+                                       text_equals(problem->file, dropin)))
+                return;
+        const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
+                                        unit->name, names);
+        /* Another drop-in of the same name replaces ours. */
+        const char **path =
+                VEC_FIND(each, &unit->dropins, text_equals(text_base_name(*each), NAME_DROPIN));
+        const char *override = path ? *path : unit->override;
+
+        if (override && !source_names_have(&unit->dropins, dropin)) {
+                diags_report(problems,
+                             problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
+                             "%s: this file replaces the gate, which is allowed", what);
+                return;
+        }
         Diag diag = problem_of(PROBLEM_GATE_MISSING, dropin, reload_remedy);
 
         diag.text = arena_printf(arena, "%s: systemd has not read its gate", what);
         /* One of the drop-ins after ours must have removed the gate. */
-        VEC_FOREACH(path, &unit->dropins) {
+        VEC_FOREACH(each, &unit->dropins) {
                 if (is_later) {
-                        text_add_item(&later, text_printable(arena, *path));
-                        is_reset = is_reset || text_equals(unit->reset_file, *path);
+                        text_add_item(&later, text_printable(arena, *each));
+                        is_reset = is_reset || text_equals(unit->reset_file, *each);
                 }
-                is_later = is_later || text_equals(*path, dropin);
+                is_later = is_later || text_equals(*each, dropin);
         }
         if (is_reset) {
                 diag.file = text_printable(arena, unit->reset_file);
@@ -80,31 +101,6 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
                         arena, "see what 'systemctl cat %s' says of ExecStartPre=", unit->name);
         }
         diags_add(problems, &diag);
-}
-
-void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags *problems) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *names = names_without_gate(arena, config, unit);
-        const char *dropin =
-                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
-
-        if (!names || VEC_FIND(problem, &problems->list,
-                               text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
-                                       text_equals(problem->file, dropin)))
-                return;
-        const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
-                                        unit->name, names);
-        /* Another drop-in of the same name replaces ours. */
-        const char **path =
-                VEC_FIND(each, &unit->dropins, text_equals(text_base_name(*each), NAME_DROPIN));
-        const char *override = path ? *path : unit->override;
-
-        if (!override || source_names_have(&unit->dropins, dropin))
-                add_missing(arena, unit, dropin, what, problems);
-        else
-                diags_report(problems,
-                             problem_of(PROBLEM_GATE_MASKED, text_printable(arena, override), NULL),
-                             "%s: this file replaces the gate, which is allowed", what);
 }
 
 /* ---- a start ---- */

@@ -93,12 +93,6 @@ static void note_skipped(const Reader *reader, const Place *place, const char *p
 
 static const char *read_text(const Reader *reader, Place *place, const SourceText *text);
 
-/* The servers do not say where a relative path begins: the working directory of a service is "/". */
-static char *included_path(const Reader *reader, const char *path) {
-        return arena_printf(reader->arena, "%s%s", *path == '/' ? "" : "/",
-                            text_without_slashes(reader->arena, path));
-}
-
 static const char *check_include(const Reader *reader, const Place *place) {
         for (const Place *outer = place->includer; outer; outer = outer->includer)
                 if (text_equals(outer->path, place->path))
@@ -134,49 +128,23 @@ static const char *include_file(const Reader *reader, const Place *place, const 
 }
 
 static const char *include_directory(const Reader *reader, const Place *place, const char *path) {
+        Arena *arena = reader->arena;
         SourceNames names = {};
-        int r = reader->sources->list(reader->sources, reader->arena, path, &names);
+        int r = reader->sources->list(reader->sources, arena, path, &names);
+        const char *wrong = NULL;
 
         if (r < 0)
                 return refuse(reader, place,
-                              arena_printf(reader->arena,
+                              arena_printf(arena,
                                            "the included directory %s cannot be read: %s; the "
                                            "server does not start like this",
                                            path, strerror(-r)));
-        VEC_FOREACH(name, &names) {
-                if (!text_ends_with(*name, ".cnf"))
-                        continue;
-                const char *wrong = include_file(
-                        reader, place, arena_printf(reader->arena, "%s/%s", path, *name), true);
-
-                if (wrong)
-                        return wrong;
-        }
-        return NULL;
-}
-
-/* Returns the argument of the directive WORD in LINE; NULL if LINE is another line. */
-static const char *directive_argument(Arena *arena, const char *line, const char *word) {
-        size_t length = strlen(word);
-
-        if (!text_starts_with(line, word) || !line[length] || !strchr(whitespace, line[length]))
-                return NULL;
-        return text_strip(arena, line + length);
-}
-
-static const char *read_directive(const Reader *reader, const Place *place, const char *line) {
-        line += 1 + strspn(line + 1, whitespace);
-        const char *directory = directive_argument(reader->arena, line, "includedir");
-        const char *file = directive_argument(reader->arena, line, "include");
-
-        if ((directory && !*directory) || (file && !*file) ||
-            TEXT_IS_ANY(line, "include", "includedir"))
-                return refuse(reader, place, "a path must follow this directive");
-        if (directory)
-                return include_directory(reader, place, included_path(reader, directory));
-        if (file)
-                return include_file(reader, place, included_path(reader, file), false);
-        return NULL; /* the servers skip unknown directives */
+        for (size_t i = 0; i < names.n && !wrong; i++)
+                if (text_ends_with(names.items[i], ".cnf"))
+                        wrong = include_file(reader, place,
+                                             arena_printf(arena, "%s/%s", path, names.items[i]),
+                                             true);
+        return wrong;
 }
 
 /* LINE is overwritten. */
@@ -187,8 +155,21 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
         line += strspn(line, whitespace);
         if (!*line || *line == '#' || *line == ';')
                 return NULL;
-        if (*line == '!')
-                return read_directive(reader, place, line);
+        if (*line == '!') {
+                const char *rest = line + 1, *word = text_next_word(arena, &rest, whitespace);
+                bool is_directory = text_equals(word, "includedir");
+                const char *path = text_strip(arena, rest);
+
+                if (!is_directory && !text_equals(word, "include"))
+                        return NULL; /* the servers skip unknown directives */
+                if (!*path)
+                        return refuse(reader, place, "a path must follow this directive");
+                /* The servers do not say where a relative path begins: the working directory of a service is "/". */
+                path = arena_printf(arena, "%s%s", *path == '/' ? "" : "/",
+                                    text_without_slashes(arena, path));
+                return is_directory ? include_directory(reader, place, path)
+                                    : include_file(reader, place, path, false);
+        }
         if (*line == '[') {
                 const char *end = strchr(line, ']');
 
@@ -284,28 +265,23 @@ typedef enum Prefix {
 
 static const char *const prefixes[] = {"skip", "disable", "enable", "maximum", "loose"};
 
-/* Takes a prefix and its "-" or "_" off *GIVEN. */
-static Prefix take_prefix(const char **given) {
-        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-                size_t n = strlen(prefixes[i]);
-
-                if (common_length(*given, prefixes[i]) == n && setting_fold((*given)[n]) == '_') {
-                        *given += n + 1;
-                        return (Prefix) i;
-                }
-        }
-        return PREFIX_NONE;
-}
-
-/* The last prefix counts; a name is searched before a prefix is taken off. */
+/* The last prefix counts; a name is searched before a prefix and its "-" or "_" is taken off. */
 static const MysqlName *find_prefixed(const MysqlNames *names, const char *given, Prefix *ret) {
         const MysqlName *name;
 
         *ret = PREFIX_NONE;
         while (!(name = find_name(names, given))) {
-                *ret = take_prefix(&given);
+                size_t i = 0, n = 0;
+
+                for (; i < ARRAY_LEN(prefixes); i++) {
+                        n = strlen(prefixes[i]);
+                        if (common_length(given, prefixes[i]) == n && setting_fold(given[n]) == '_')
+                                break;
+                }
+                *ret = (Prefix) i; /* PREFIX_NONE behind the last */
                 if (*ret == PREFIX_NONE)
                         return NULL;
+                given += n + 1;
         }
         return name;
 }

@@ -74,22 +74,14 @@ void oracle_spfile_pieces(Arena *arena, const SourceText *file, Pieces *ret) {
 
 /* ---- words ---- */
 
-typedef enum TokenKind {
-        TOKEN_END,
-        TOKEN_WORD,
-        TOKEN_EQUALS,
-        TOKEN_COMMA,
-        TOKEN_OPEN,
-        TOKEN_CLOSE,
-        TOKEN_UNCLOSED, /* a quote that is not closed in its line */
-} TokenKind;
-
 typedef struct Token {
-        TokenKind kind;
+        char kind; /* one of "=,()", or one of the following */
         const char *word;
         unsigned line;
         bool begins_line; /* false behind a line that ends with a backslash */
 } Token;
+
+enum { TOKEN_END, TOKEN_WORD, TOKEN_UNCLOSED /* a quote that is not closed in its line */ };
 
 typedef struct Scanner {
         Arena *arena;
@@ -133,9 +125,6 @@ static void skip_whitespace(Scanner *scanner) {
 
 /* Takes the next token; a word may consist of quoted and other parts, and in quotes two quotes in a row are one. */
 static Token scan(Scanner *scanner) {
-        static const char marks[] = "=,()";
-        static const TokenKind kinds[] = {TOKEN_EQUALS, TOKEN_COMMA, TOKEN_OPEN, TOKEN_CLOSE};
-
         skip_whitespace(scanner);
         Token token = {.line = scanner->line, .begins_line = scanner->begins_line};
         Text word = text_in(scanner->arena);
@@ -144,11 +133,8 @@ static Token scan(Scanner *scanner) {
         scanner->begins_line = false;
         if (scanner->at == scanner->end)
                 return token;
-        const char *mark = strchr(marks, *scanner->at);
-
-        if (mark) {
-                scanner->at++;
-                token.kind = kinds[mark - marks];
+        if (strchr("=,()", *scanner->at)) {
+                token.kind = *scanner->at++;
                 return token;
         }
         while (scanner->at < scanner->end &&
@@ -207,8 +193,8 @@ static const char *take_list(Scanner *scanner) {
 
                 if (token.kind == TOKEN_WORD && !first)
                         first = token.word;
-                depth += token.kind == TOKEN_OPEN;
-                depth -= token.kind == TOKEN_CLOSE;
+                depth += token.kind == '(';
+                depth -= token.kind == ')';
         }
         return depth > 0 ? NULL : first ? first : "";
 }
@@ -216,7 +202,7 @@ static const char *take_list(Scanner *scanner) {
 static const char *take_one(Scanner *scanner) {
         Token token = take(scanner);
 
-        return token.kind == TOKEN_OPEN ? take_list(scanner) : token.word;
+        return token.kind == '(' ? take_list(scanner) : token.word;
 }
 
 /* Takes the value behind "=": a word, a list in brackets, or several of them separated by commas. Returns the first;
@@ -224,13 +210,13 @@ static const char *take_one(Scanner *scanner) {
 static const char *take_value(Scanner *scanner) {
         const Token *next = &scanner->next;
 
-        if (next->kind != TOKEN_OPEN && (next->kind != TOKEN_WORD || next->begins_line))
+        if (next->kind != '(' && (next->kind != TOKEN_WORD || next->begins_line))
                 return "";
         const char *value = take_one(scanner);
 
-        while (value && next->kind == TOKEN_COMMA) {
+        while (value && next->kind == ',') {
                 take(scanner);
-                if (next->kind != TOKEN_WORD && next->kind != TOKEN_OPEN)
+                if (next->kind != TOKEN_WORD && next->kind != '(')
                         break;
                 if (!take_one(scanner))
                         return NULL;
@@ -290,7 +276,7 @@ static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned de
 
         if (name.kind == TOKEN_UNCLOSED)
                 return refuse(reader, origin, "a quote is not closed in its line");
-        if (name.kind != TOKEN_WORD || scanner->next.kind != TOKEN_EQUALS) {
+        if (name.kind != TOKEN_WORD || scanner->next.kind != '=') {
                 note(reader, scanner, name.line, "this is not an assignment, and is ignored");
                 return NULL;
         }

@@ -67,54 +67,44 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-static bool is_large_pages(const Sga *sga, const char *value) {
-        return sga->large_pages && strcasecmp(sga->large_pages->value, value) == 0;
-}
-
-static Diag at_large_pages(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
-        return sga->large_pages
-                       ? rule_at_setting(run, sga->large_pages)
-                       : (Diag){.file = instance->gathered->config_file, .key = "use_large_pages"};
-}
-
 static const char write_only[] =
         "ALTER SYSTEM SET use_large_pages=ONLY SCOPE=SPFILE (without an spfile: write it into the "
         "file), then restart the instance";
 
-static void find_false(RuleRun *run, const RuleInstance *instance) {
+/* What the rule of the run finds wrong with an SGA's use_large_pages. */
+static void find_large_pages(RuleRun *run, const RuleInstance *instance) {
         const Sgas sgas = sgas_of(run, instance);
-
-        VEC_FOREACH(sga, &sgas)
-                if (is_large_pages(sga, "false") && instance->planned->pages_wanted > 0)
-                        rule_report(
-                                run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=FALSE: what is reserved for it of %s stays unused, and the SGA takes the same amount in small pages",
-                                sga->name, rule_planned_pages(run->arena, instance));
-}
-
-static void find_true(RuleRun *run, const RuleInstance *instance) {
-        const Sgas sgas = sgas_of(run, instance);
-
-        VEC_FOREACH(sga, &sgas)
-                if (!sga->large_pages || is_large_pages(sga, "true"))
-                        rule_report(
-                                run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=TRUE%s: if some of %s are missing, it starts with a mixed SGA and large page tables",
-                                sga->name, sga->large_pages ? "" : ", which is the default",
-                                rule_planned_pages(run->arena, instance));
-}
-
-static void find_auto(RuleRun *run, const RuleInstance *instance) {
-        const Sgas sgas = sgas_of(run, instance);
+        const char *pages = rule_planned_pages(run->arena, instance);
 
         VEC_FOREACH(sga, &sgas) {
-                bool is_auto_only = is_large_pages(sga, "auto_only");
+                const char *value = sga->large_pages ? sga->large_pages->value : "true";
+                bool is_auto = strcasecmp(value, "auto") == 0 ||
+                               strcasecmp(value, "auto_only") == 0;
+                const char *text = NULL;
 
-                if (is_auto_only || is_large_pages(sga, "auto"))
-                        rule_report(
-                                run, at_large_pages(run, instance, sga), write_only,
-                                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, against the plan, and takes pages from other nodes and instances",
-                                sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
+                if (run->row->kind == RULE_ORA_FALSE && strcasecmp(value, "false") == 0 &&
+                    instance->planned->pages_wanted > 0)
+                        text = arena_printf(
+                                run->arena,
+                                "FALSE: what is reserved for it of %s stays unused, and the SGA takes the same amount in small pages",
+                                pages);
+                if (run->row->kind == RULE_ORA_TRUE && strcasecmp(value, "true") == 0)
+                        text = arena_printf(
+                                run->arena,
+                                "TRUE%s: if some of %s are missing, it starts with a mixed SGA and large page tables",
+                                sga->large_pages ? "" : ", which is the default", pages);
+                if (run->row->kind == RULE_ORA_AUTO && is_auto)
+                        text = arena_printf(
+                                run->arena,
+                                "%s: Oracle writes vm.nr_hugepages itself at every start, against the plan, and takes pages from other nodes and instances",
+                                strchr(value, '_') ? "AUTO_ONLY" : "AUTO");
+                if (text)
+                        rule_report(run,
+                                    sga->large_pages
+                                            ? rule_at_setting(run, sga->large_pages)
+                                            : (Diag){.file = instance->gathered->config_file,
+                                                     .key = "use_large_pages"},
+                                    write_only, "%s has use_large_pages=%s", sga->name, text);
         }
 }
 
@@ -467,9 +457,9 @@ static void find_alert(RuleRun *run, const RuleInstance *instance) {
 
 static const RuleRow rows[] = {
         {RULE_ORA_AMM, "oracle", find_amm, NULL},
-        {RULE_ORA_FALSE, "oracle", find_false, NULL},
-        {RULE_ORA_TRUE, "oracle", find_true, NULL},
-        {RULE_ORA_AUTO, "oracle", find_auto, NULL},
+        {RULE_ORA_FALSE, "oracle", find_large_pages, NULL},
+        {RULE_ORA_TRUE, "oracle", find_large_pages, NULL},
+        {RULE_ORA_AUTO, "oracle", find_large_pages, NULL},
         {RULE_ORA_SHORT, "oracle", find_short, NULL},
         {RULE_ORA_MEMLOCK, NULL, find_memlock, NULL},
         {RULE_ORA_MEMLOCK_UNIT, NULL, find_memlock_unit, NULL},

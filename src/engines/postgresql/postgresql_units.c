@@ -249,24 +249,7 @@ typedef struct Place {
         const char **ret;
 } Place;
 
-/* Returns the value behind "KEY:", without quotes and comment; NULL: another key, or no plain value. */
-static const char *value_of(Arena *arena, const char *line, const char *key) {
-        size_t length = strlen(key);
-
-        line += strspn(line, " ");
-        if (!text_starts_with(line, key) || line[length] != ':')
-                return NULL;
-        line += length + 1;
-        line += strspn(line, " \t");
-        if (*line == '"' || *line == '\'')
-                return arena_strndup(arena, line + 1,
-                                     strcspn(line + 1, (const char[]){*line, '\0'}));
-        const char *comment = strstr(line, " #");
-
-        return text_strip(arena, comment ? arena_strdup_to(arena, line, comment) : line);
-}
-
-/* Reads the first level below "postgresql:", which is not indented. */
+/* Reads the first level below "postgresql:", which is not indented: plain values, without quotes and comment. */
 static void read_patroni_lines(Arena *arena, const SourceText *text, const Place *places,
                                size_t n) {
         SourceLines lines = source_lines(text);
@@ -282,15 +265,24 @@ static void read_patroni_lines(Arena *arena, const SourceText *text, const Place
                 if (indent == 0) {
                         is_within = text_starts_with(line, "postgresql:");
                         depth = 0;
-                }
-                if (!is_within || indent == 0)
                         continue;
+                }
                 depth = depth ? depth : indent;
-                for (size_t i = 0; i < n && indent == depth; i++) {
-                        const char *value = value_of(arena, line, places[i].key);
+                ARRAY_FOREACH(place, places, is_within && indent == depth ? n : 0) {
+                        const char *at = line + indent + strlen(place->key);
+
+                        if (!text_starts_with(line + indent, place->key) || *at != ':')
+                                continue;
+                        at += 1 + strspn(at + 1, " \t");
+                        bool is_quoted = *at == '"' || *at == '\'';
+                        const char *value =
+                                is_quoted ? arena_strndup(arena, at + 1,
+                                                          strcspn(at + 1, (char[]){*at, '\0'}))
+                                          : text_strip(arena, arena_strdup_to(arena, at,
+                                                                              strstr(at, " #")));
 
                         if (postgresql_is_path(value))
-                                *places[i].ret = value;
+                                *place->ret = value;
                 }
         }
 }

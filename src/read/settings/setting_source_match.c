@@ -94,14 +94,11 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
 void setting_sources_finish(SettingSources *entries) {
         for (size_t k = 1; k < entries->list.n; k++)
                 for (size_t i = 0; i < k; i++) {
-                        SettingSource *earlier = &entries->list.items[i];
-                        SettingSource *later = &entries->list.items[k];
-                        int winner = settle(earlier, later);
+                        SettingSource *pair = entries->list.items;
+                        int winner = settle(&pair[i], &pair[k]);
 
-                        if (winner > 0)
-                                earlier->is_effective = false;
-                        else if (winner < 0)
-                                later->is_effective = false;
+                        if (winner != 0)
+                                pair[winner > 0 ? i : k].is_effective = false;
                 }
         VEC_KEEP(entry, &entries->list, entry->value);
 }
