@@ -20,9 +20,9 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 63_020,
-    "lines linked into hugepland": 25_270,
-    "lines linked into hugeplan-generator": 5_980,
+    "lines of src/": 60_250,
+    "lines linked into hugepland": 24_560,
+    "lines linked into hugeplan-generator": 5_880,
     "lines of tests/ and scripts/": 83_990,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
