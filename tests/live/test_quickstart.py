@@ -184,7 +184,7 @@ def test_ledger_is_gone(demonstration: Demonstration, draw: random.Random, n_run
     STATE.unlink(missing_ok=True)
     again = Run(demonstration.script)
     check(again.finish() == 0, again.output)
-    check("tidying up" in again.output, again.output)
+    check("reverting the changes" in again.output, again.output)
     check_as_before(demonstration.script, before, "without a ledger", run.output + again.output)
 
 

@@ -53,9 +53,9 @@ def role_is_applied() -> None:
     describe({"20-orders": orders("many"), "40-new": OTHER}, "mistaken.json")
     played = play("the second run, and one with a mistake", "again.yml")
     second, mistaken = (played.done.stdout.split("\nPLAY [")[1:] + ["", ""])[:2]
-    is_whole = "Apply what has changed" in second and "fatal:" not in second
+    is_whole = "Apply the changes" in second and "fatal:" not in second
     check(is_whole, "a second run succeeds", said(played.done))
-    check("Apply what has changed" not in mistaken, "a mistake is refused", said(played.done))
+    check("Apply the changes" not in mistaken, "a mistake is refused", said(played.done))
     where = re.search(r"/etc/hugeplan\.d/20-orders\.conf:\d+: Pages: ", mistaken)
     check(where, "by file, line and key", said(played.done))
     check_equal(played.counts.get("failed"), 1, "and fails the run")

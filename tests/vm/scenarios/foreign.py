@@ -112,7 +112,7 @@ def short_of_memory_the_thief_is_named() -> None:
     check(done.returncode != 0, "there is no memory to make up for so much", pools())
     check_equal(unit("fourth.service"), "failed", "so the gate keeps fourth out")
     told = [entry["MESSAGE"] for entry in journal("--unit=fourth.service", "_COMM=hugeplanctl")]
-    check(any("others hold 200 pages of 2M" in one for one in told), "and says why", told)
+    check(any("others use 200 pages of 2M" in one for one in told), "and says why", told)
     names = any("thief.service" in one and f"pid {pid}" in one for one in told)
     check(names, "and who, in fourth's own journal", told)
     logged = [one["MESSAGE"] for one in journal("--unit=hugeplan.service")]

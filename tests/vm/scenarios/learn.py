@@ -178,7 +178,7 @@ def learns_while_it_runs() -> None:
     shown = output("hugeplanctl explain pg-main")
     check(f"The running PostgreSQL has mapped {pages} pages of 2M\n" in shown, "running: explain tells", shown)
     # It may have been started before its settings were edited, so the next start has no less than they may take.
-    check(f"What counts: {learned()} pages of 2M, the rule's" in shown, "running: the rule counts", shown)
+    check(f"In effect: {learned()} pages of 2M, by the rule" in shown, "running: the rule counts", shown)
     systemctl(f"restart {postgresql()}", "asked again: it starts")
     check(wait_for(lambda: learned() == pages, 10), "asked again: its own word", learned())
     check("X-Running" not in LEARNED.read_text(), "asked again: before a start", LEARNED.read_text())
@@ -222,7 +222,7 @@ def another_version_has_another_preference() -> None:
     check("X-Version=8.0.4" in (CONFIG / "40-mongo.conf.d/90-learned.conf").read_text(),
           "MongoDB: the next boot knows its version")
     named = [one["text"] for one in status()["problems"] if one["id"] == "thp-conflict"]
-    check(any("pg-main (PostgreSQL) wants 'never'" in one for one in named),
+    check(any("pg-main (PostgreSQL) prefers 'never'" in one for one in named),
           "MongoDB: whom that displeases is named", named)
 
 
@@ -233,7 +233,7 @@ def remembers() -> None:
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
     check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
-    check(not told(KEPT, "learned that"), "next boot: there is nothing to learn")
+    check(not told(KEPT, "learned its"), "next boot: there is nothing to learn")
     check(not told(postgresql(), "keeps its last"), "next boot: and was told the truth")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
 

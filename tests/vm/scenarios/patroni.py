@@ -139,7 +139,7 @@ def asks_too_much() -> None:
     restarts("too much")
     told = lambda: [line for line in said_by_patroni() if "pg-main: refused" in line]  # noqa: E731
     check(wait_for(told, 200), "too much: the refusal is in Patroni's own log", said_by_patroni()[-20:])
-    check(any("it comes to " in line and "this host has " in line for line in told()),
+    check(any(": it is " in line and "this host has " in line for line in told()),
           "too much: with figures", told()[-1:])
     check_equal(postmaster(), "", "too much: PostgreSQL does not start with small pages, nor without")
     check_equal(instance("neighbour")["verdict"], "ready", "too much: a neighbour keeps its pages")

@@ -68,7 +68,7 @@ def nobody_becomes_root() -> None:
     first = learned_pages()
     check(first > 32, "its size was learned all the same", asked())
     check_equal(instance("planted")["verdict"], "ready", "it has its pages")
-    check(any("learned that it takes" in line for line in asked()), "the log tells", asked())
+    check(any("learned its size:" in line for line in asked()), "the log tells", asked())
     check_equal(output(f"stat -c %U {LEARNED}").strip(), "root", "what was learned is root's")
 
     OWN_CONFIG.write_text(options(128))
