@@ -11,8 +11,14 @@
 #include "demand/figures.h"
 #include "model/topology.h"
 #include "plan/host_plan.h"
+#include "plan/plan.h"
+#include "plan/thp_plan.h"
+#include "read/accounts.h"
 #include "read/overlay.h"
+#include "read/setting_source.h"
 #include "read/unit_file.h"
+#include "status/history.h"
+#include "status/proof.h"
 #include "units/dropin.h"
 #include "units/memory_limit.h"
 
@@ -140,3 +146,22 @@ int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes);
  * writes at the next `systemctl daemon-reload`, and what hugepland writes for logins. */
 Overlay host_after(Arena *arena, const Sources *sources, const Config *config, const Plan *plan,
                    const HostWrites *writes, const Dropins *dropins);
+
+/* All that a host is judged by, as hugeplanctl has read it: for rules, conflicts, idle pages, import and report. What
+ * was not read is NULL, and nothing is concluded from it. */
+typedef struct HostView {
+        const Config *config;
+        const Topology *topology;
+        const Ledger *ledger;
+        const HostUse *use;
+        const Plan *plan; /* made from the above */
+        const ThpPlan *thp;
+        const Figures *figures; /* of all instances whose files can be read */
+        const HostFacts *facts; /* of the same configuration, once it is applied */
+        const Accounts *accounts;
+        const PageUsers *page_users;
+        const ProofList *proofs; /* of the instances that reserve pages */
+        const SettingSources *setting_sources;
+        const HistoryEntries *history;
+        const KernelLine *boot_line; /* the running kernel's */
+} HostView;

@@ -8,7 +8,7 @@
  * unit, so that such a program (DPDK, a virtual machine) has them after the next boot, too. Without the old lines, the
  * plan so has at least as many pages of each size as were set. */
 
-#include "check/host_view.h"
+#include "check/host_facts.h"
 #include "check/suggest.h"
 
 #define SET_PAGES_UNEXPLAINED "as they exist now; nothing that was read sets as many"

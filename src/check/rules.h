@@ -9,7 +9,7 @@
  *
  * A rule adds a finding only if it has the evidence, which it prints. */
 
-#include "check/host_view.h"
+#include "check/host_facts.h"
 #include "model/rule.h"
 #include "plan/idle.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/command.h"
 
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -11,7 +10,6 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "runtime/log.h"
-#include "status/json_value.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -102,16 +100,15 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
         } else if (config && config->n_instances == 0) {
                 text_add(&text, "; none is described in /etc/hugeplan.d");
         }
-        log_line(LOG_ERR, "no instance is named '%s'%s", name, text_string(&text));
-        return EXIT_NO_INSTANCE;
+        return log_failure(EXIT_NO_INSTANCE, "no instance is named '%s'%s", name,
+                           text_string(&text));
 }
 
 int write_output(const Command *command, const char *path, const char *text) {
         int r = root_write_file(command->root, absolute_path(command, path), text, 0644);
 
-        if (r < 0)
-                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
-        return r < 0 ? EXIT_FAILED : EXIT_DONE;
+        return r < 0 ? log_failure(EXIT_FAILED, "%s cannot be written: %s", path, strerror(-r))
+                     : EXIT_DONE;
 }
 
 const Reason *stands_aside(const Command *command) {
@@ -151,31 +148,6 @@ void print_json(const Command *command, json_t *json) {
         if (text)
                 puts(text);
         memory_free(text);
-}
-
-json_t *sizing_to_json(const Sizing *sizing) {
-        json_t *steps = VEC_TO_JSON(step, &sizing->steps,
-                                    json_pack("{ss ss? so}", "what", step->what, "formula",
-                                              step->formula, "bytes", count_to_json(step->bytes)));
-
-        return json_pack("{so so so sb ss ss? so}", "pageSizeBytes",
-                         count_to_json(sizing->page_size_bytes), "pages",
-                         count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
-                         "exact", sizing->is_exact, "source", sizing_source_name(sizing->source),
-                         "caveat", sizing->caveat, "steps", steps);
-}
-
-json_t *settings_to_json(Arena *arena, const Settings *settings) {
-        json_t *list = json_array();
-
-        VEC_FOREACH(setting, settings)
-                if (settings_find(settings, setting->name) == setting)
-                        json_array_append_new(
-                                list,
-                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
-                                          "value", text_to_json(arena, setting->value), "origin",
-                                          text_to_json(arena, setting->origin)));
-        return list;
 }
 
 /* ---- --output=: the values of the JSON, with the same names ---- */
@@ -235,4 +207,14 @@ void print_columns(const Command *command, json_t *rows, const char *columns) {
         table_print(table, &text, "", false);
         fputs(command->output == OUTPUT_CSV ? csv.string : text.string, stdout);
         json_decref(rows);
+}
+
+int log_failure(int code, const char *format, ...) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        va_list arguments;
+
+        va_start(arguments, format);
+        log_line(LOG_ERR, "%s", arena_vprintf(arena, format, arguments));
+        va_end(arguments);
+        return code;
 }

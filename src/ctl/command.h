@@ -5,7 +5,7 @@
 
 #include "base/diag.h"
 #include "base/size.h"
-#include "check/host_view.h"
+#include "check/host_facts.h"
 #include "demand/figures.h"
 #include "host/root.h"
 #include "keeper/look.h"
@@ -75,11 +75,8 @@ void print_json(const Command *command, json_t *json);
  * as a table; unknown values are empty, or "-". A list is one cell: "orders sales", "0:541 1:540". */
 void print_columns(const Command *command, json_t *rows, const char *columns);
 
-/* A derivation, as `size` and `explain` print it. */
-json_t *sizing_to_json(const Sizing *sizing);
-
-/* The effective SETTINGS: of each name the last. */
-json_t *settings_to_json(Arena *arena, const Settings *settings);
+/* Logs an error and returns CODE. */
+int log_failure(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Prints "no instance is called 'x'; there are: a, b" to standard error. Returns EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);

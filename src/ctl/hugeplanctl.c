@@ -63,10 +63,8 @@ static int take_json(Command *command, const char *value) {
         static const char *const names[] = {"off", "short", "pretty"};
         int mode = value ? text_index(names, ARRAY_LEN(names), value) : JSON_PRETTY;
 
-        if (mode < 0) {
-                log_line(LOG_ERR, "--json: '%s' is not one of pretty, short, off", value);
-                return -EINVAL;
-        }
+        if (mode < 0)
+                return log_failure(-EINVAL, "--json: '%s' is not one of pretty, short, off", value);
         command->json = (JsonMode) mode;
         return 0;
 }
@@ -77,19 +75,16 @@ static int take_output(Command *command, const char *value) {
                 [OUTPUT_CSV] = "csv",
         };
 
-        if (TEXT_TO_ENUM(names, value, &command->output) < 0) {
-                log_line(LOG_ERR, "--output: '%s' is not one of table, csv", value);
-                return -EINVAL;
-        }
+        if (TEXT_TO_ENUM(names, value, &command->output) < 0)
+                return log_failure(-EINVAL, "--output: '%s' is not one of table, csv", value);
         return 0;
 }
 
 static int take_timeout(Command *command, const char *value) {
-        if (parse_duration_usec(value, &command->timeout_usec) < 0) {
-                log_line(LOG_ERR, "--timeout: '%s' is not a time span; write one such as 30s",
-                         value);
-                return -EINVAL;
-        }
+        if (parse_duration_usec(value, &command->timeout_usec) < 0)
+                return log_failure(-EINVAL,
+                                   "--timeout: '%s' is not a time span; write one such as 30s",
+                                   value);
         command->has_timeout = true;
         return 0;
 }
@@ -185,9 +180,8 @@ static int refuse_option(Command *command, const char *option, const Verb *verb,
         ARRAY_FOREACH(each, verbs, n_verbs)
                 if (*(const bool *) ((const char *) each + take))
                         text_add_item(&names, each->name);
-        log_line(LOG_ERR, "%s: '%s' does not have this option; it is for %s", option, verb->name,
-                 names.string);
-        return EXIT_USAGE;
+        return log_failure(EXIT_USAGE, "%s: '%s' does not have this option; it is for %s", option,
+                           verb->name, names.string);
 }
 
 /* Checks the options that not every verb takes. A draft that is not there would be a plan of today's files, taken for
@@ -196,10 +190,9 @@ static int check_options(Command *command, const Verb *verb) {
         if (command->output != OUTPUT_TEXT && !verb->has_columns)
                 return refuse_option(command, "--output", verb, offsetof(Verb, has_columns));
         if (command->output != OUTPUT_TEXT &&
-            (command->json != JSON_OFF || command->is_watching || command->is_plugin)) {
-                log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
-                return EXIT_USAGE;
-        }
+            (command->json != JSON_OFF || command->is_watching || command->is_plugin))
+                return log_failure(EXIT_USAGE,
+                                   "--output goes with neither --json nor --watch nor --nagios");
         if (!command->draft)
                 return EXIT_DONE;
         if (!verb->takes_draft)
@@ -207,8 +200,7 @@ static int check_options(Command *command, const Verb *verb) {
         command->draft = absolute_path(command, command->draft);
         if (root_is_directory(command->root, command->draft))
                 return EXIT_DONE;
-        log_line(LOG_ERR, "--draft: %s is not a directory", command->draft);
-        return EXIT_FAILED;
+        return log_failure(EXIT_FAILED, "--draft: %s is not a directory", command->draft);
 }
 
 static int run_verb(Command *command, const char *name) {
@@ -218,15 +210,13 @@ static int run_verb(Command *command, const char *name) {
         if (!verb) {
                 ARRAY_FOREACH(each, verbs, n_verbs)
                         near_miss_try(&miss, each->name);
-                log_line(LOG_ERR, "there is no verb '%s'; %s%s%s", name,
-                         miss.name ? "did you mean " : "see hugeplanctl --help",
-                         miss.name ? miss.name : "", miss.name ? "?" : "");
-                return EXIT_USAGE;
+                return log_failure(EXIT_USAGE, "there is no verb '%s'; %s%s%s", name,
+                                   miss.name ? "did you mean " : "see hugeplanctl --help",
+                                   miss.name ? miss.name : "", miss.name ? "?" : "");
         }
-        if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max) {
-                log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
-                return EXIT_USAGE;
-        }
+        if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max)
+                return log_failure(EXIT_USAGE, "usage: hugeplanctl %s %s", verb->name,
+                                   verb->synopsis);
         int code = check_options(command, verb);
 
         if (code == EXIT_DONE)
@@ -241,8 +231,7 @@ static int run_verb(Command *command, const char *name) {
         /* A full disk or a closed pipe must not pass for success. */
         if (fflush(stdout) == 0 && !ferror(stdout))
                 return code;
-        log_line(LOG_ERR, "standard output: %s", strerror(errno));
-        return EXIT_FAILED;
+        return log_failure(EXIT_FAILED, "standard output: %s", strerror(errno));
 }
 
 int main(int argc, char **argv) {
@@ -257,11 +246,9 @@ int main(int argc, char **argv) {
         if (r != 0)
                 return r > 0 ? EXIT_DONE : EXIT_USAGE;
         r = root_open(command.root_name, &root);
-        if (r < 0) {
-                log_line(LOG_ERR, "cannot open the root directory %s: %s", command.root_name,
-                         strerror(-r));
-                return EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(EXIT_FAILED, "cannot open the root directory %s: %s",
+                                   command.root_name, strerror(-r));
         const char *verb = optind < argc ? argv[optind++] : "status";
         command.root = root;
         command.arguments = argv + optind;

@@ -270,10 +270,9 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
 int verb_check(Command *command) {
         const Look *look;
 
-        if (command->n_arguments > 0 && command->draft) {
-                log_line(LOG_ERR, "--draft is for the whole host; name files without it");
-                return EXIT_USAGE;
-        }
+        if (command->n_arguments > 0 && command->draft)
+                return log_failure(EXIT_USAGE,
+                                   "--draft is for the whole host; name files without it");
         if (command->n_arguments > 0)
                 return check_files(command);
         const Status *status = command->draft ? NULL : status_now(command, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `reload` and `release`: changes made by the daemon. */
+/* `reload` and `release`: changes made by the daemon; and `plan`: what a reload would write or why it would be refused,
+ * which writes nothing. */
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
@@ -8,7 +9,9 @@
 #include "plan/changes.h"
 #include "plan/host_plan.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "runtime/log.h"
+#include "status/pending.h"
 
 #include <stdio.h>
 
@@ -73,11 +76,9 @@ static int change(Command *command, const char *method, json_t *parameters,
                   void (*print)(Command *command, json_t *reply), DaemonReply *ret) {
         int r = daemon_call(command, method, parameters, UINT64_MAX, ret);
 
-        if (r < 0) {
-                log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY,
-                         daemon_error(r));
-                return EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(EXIT_FAILED, "hugepland cannot be reached (%s); " DAEMON_REMEDY,
+                                   daemon_error(r));
         if (ret->error)
                 return -1;
         if (command->json != JSON_OFF)
@@ -87,19 +88,17 @@ static int change(Command *command, const char *method, json_t *parameters,
         return EXIT_DONE;
 }
 
-static int fail(const DaemonReply *reply, const char *denied) {
+static int fail_change(const DaemonReply *reply, const char *denied) {
         if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED))
-                log_line(LOG_ERR, "%s", denied);
-        else
-                log_line(LOG_ERR, "hugepland answered %s", reply->error);
-        return EXIT_FAILED;
+                return log_failure(EXIT_FAILED, "%s", denied);
+        return log_failure(EXIT_FAILED, "hugepland answers %s", reply->error);
 }
 
 static int fail_reload(Command *command, const DaemonReply *reply) {
         bool is_refused = text_equals(reply->error, MANAGER_ERROR_RELOAD_REFUSED);
 
         if (!is_refused && !text_equals(reply->error, MANAGER_ERROR_CONFIG_INVALID))
-                return fail(reply, "only root may reload hugeplan");
+                return fail_change(reply, "only root may reload hugeplan");
         Diags problems =
                 problems_from_json(command->arena, json_object_get(reply->parameters, "problems"));
 
@@ -142,5 +141,43 @@ int verb_release(Command *command) {
                 return code;
         return text_equals(reply.error, MANAGER_ERROR_NO_SUCH_INSTANCE)
                        ? fail_no_instance(command, name, read_config(command))
-                       : fail(&reply, "only root may release pages");
+                       : fail_change(&reply, "only root may release pages");
+}
+
+/* ---- plan ---- */
+
+int verb_plan(Command *command) {
+        Arena *arena = command->arena;
+        const Look *look = local_load(command, true, NULL);
+
+        if (look->fault.error < 0)
+                return EXIT_FAILED; /* the caller logs the fault */
+        says_aside(command, LOG_NOTICE);
+        Diags problems = diags_in(arena);
+        const char *refusal = NULL, *why;
+        /* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */
+        const Status *now = ask_status(command, &why);
+
+        if (now)
+                falls_find(now, look_plan_restarted(arena, command->root, look), look->plan,
+                           &problems);
+        if (now && diags_count(&look->config->problems, SEVERITY_ERROR) > 0)
+                refusal = "A reload would be refused: the configuration has mistakes.";
+        else if (problems.list.n > 0)
+                refusal = "A reload would be refused; see 'hugeplanctl reload --force'.";
+        bool is_met = !refusal && plan_count_changed(look->plan) == 0 && look->host.writes.n == 0 &&
+                      !ARRAY_ANY(instance, look->plan->instances, look->plan->n_instances,
+                                 plan_reason(instance)->kind != REASON_NONE);
+
+        look_add_problems(look, &problems);
+        if (command->json != JSON_OFF) {
+                print_json(command, plan_to_json(look->plan, &look->host, &problems));
+                return is_met ? EXIT_DONE : EXIT_NOT_READY;
+        }
+        fputs(render_plan(arena, look->plan, &look->host, look->config, &command->render), stdout);
+        if (problems.list.n > 0)
+                printf("\n%s", render_problems(arena, &problems, &command->render));
+        if (refusal)
+                printf("\n%s\n", refusal);
+        return is_met ? EXIT_DONE : EXIT_NOT_READY;
 }

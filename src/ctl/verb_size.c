@@ -1,24 +1,58 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `size`: the pages that a database needs with these settings; or the largest value of its main setting that fits into
- * a number of pages. */
+ * a number of pages. `explain`: how an instance's size comes about, from its files and, with Memory=auto, from the
+ * database's. */
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "demand/learned.h"
+#include "host/mounts.h"
 #include "host/probe.h"
+#include "host/unit_facts.h"
 #include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/fit.h"
+#include "plan/thp_plan.h"
+#include "render/status_json.h"
 #include "render/views.h"
 #include "runtime/log.h"
+#include "status/json_value.h"
+#include "units/dropin.h"
 #include "units/hugetlb_limit.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static json_t *sizing_to_json(const Sizing *sizing) {
+        json_t *steps = VEC_TO_JSON(step, &sizing->steps,
+                                    json_pack("{ss ss? so}", "what", step->what, "formula",
+                                              step->formula, "bytes", count_to_json(step->bytes)));
+
+        return json_pack("{so so so sb ss ss? so}", "pageSizeBytes",
+                         count_to_json(sizing->page_size_bytes), "pages",
+                         count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
+                         "exact", sizing->is_exact, "source", sizing_source_name(sizing->source),
+                         "caveat", sizing->caveat, "steps", steps);
+}
+
+/* The effective SETTINGS: of each name the last. */
+static json_t *settings_to_json(Arena *arena, const Settings *settings) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(setting, settings)
+                if (settings_find(settings, setting->name) == setting)
+                        json_array_append_new(
+                                list,
+                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
+                                          "value", text_to_json(arena, setting->value), "origin",
+                                          text_to_json(arena, setting->origin)));
+        return list;
+}
 
 static const Figure *gather(Command *command, const Engine *engine, const EngineTarget *target,
                             const SourceText *input) {
@@ -98,17 +132,15 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
         const char *version = command->engine_version;
         ThpPolicy preference;
 
-        if (command->settings.n > 0 || command->from) {
-                log_line(LOG_ERR,
-                         "%s uses no reserved huge pages, whatever its settings; remove %s",
-                         engine->title, command->from ? "--from" : "-c");
-                return EXIT_FAILED;
-        }
-        if (engine_thp_preference(engine, version, &preference) < 0) {
-                log_line(LOG_ERR, "--engine-version: '%s' is not a version; write one such as 8.0",
-                         version);
-                return EXIT_USAGE;
-        }
+        if (command->settings.n > 0 || command->from)
+                return log_failure(
+                        EXIT_FAILED,
+                        "%s uses no reserved huge pages, whatever its settings; remove %s",
+                        engine->title, command->from ? "--from" : "-c");
+        if (engine_thp_preference(engine, version, &preference) < 0)
+                return log_failure(EXIT_USAGE,
+                                   "--engine-version: '%s' is not a version; write one such as 8.0",
+                                   version);
         if (command->json != JSON_OFF) {
                 json_t *json = size_to_json(
                         command->arena, engine,
@@ -184,10 +216,9 @@ static int asked_pages(const Command *command, uint64_t page_size_bytes, uint64_
                 *ret = bytes / page_size_bytes;
                 return 0;
         }
-        log_line(
-                LOG_ERR,
+        return log_failure(
+                -EINVAL,
                 "write either --pages=NUMBER or --memory=SIZE, such as --memory=64G, of at least one page");
-        return -EINVAL;
 }
 
 /* Returns the database's own settings, if its files can be read. */
@@ -257,10 +288,9 @@ static int solve(const Goal *goal, Room *rooms, size_t n, const char *why_not) {
 
         if (goal->command->json != JSON_OFF || fitting)
                 print_rooms(goal, rooms, n);
-        if (!fitting) {
-                log_line(LOG_ERR, "%s: %s", goal->command->arguments[0], rooms[n - 1].wrong);
-                return EXIT_FAILED;
-        }
+        if (!fitting)
+                return log_failure(EXIT_FAILED, "%s: %s", goal->command->arguments[0],
+                                   rooms[n - 1].wrong);
         if (why_not)
                 log_line(LOG_NOTICE, "all other settings are assumed to have their defaults: %s",
                          why_not);
@@ -290,18 +320,15 @@ static int size_of_instance(Command *command) {
         Goal goal = {.command = command, .engine = config->engine, .instance = config};
         uint64_t asked;
 
-        if (config->refusal) {
-                log_line(LOG_ERR, "%s: %s", name, diag_format(command->arena, config->refusal));
-                return EXIT_FAILED;
-        }
+        if (config->refusal)
+                return log_failure(EXIT_FAILED, "%s: %s", name,
+                                   diag_format(command->arena, config->refusal));
         goal.page_size_bytes = planned->page_size_bytes > 0 ? planned->page_size_bytes
                                : config->page_sizes[0] > 0
                                        ? config->page_sizes[0]
                                        : look->topology->default_page_size_bytes;
-        if (goal.page_size_bytes == 0) {
-                log_line(LOG_ERR, "%s: this kernel has no huge pages", name);
-                return EXIT_FAILED;
-        }
+        if (goal.page_size_bytes == 0)
+                return log_failure(EXIT_FAILED, "%s: this kernel has no huge pages", name);
         if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;
         goal.settings = read_settings(command, config, &why_not);
@@ -334,10 +361,8 @@ static int size_of_settings(Command *command, const Engine *engine, const Settin
         Sizing sizing;
         const char *wrong = engine_size(engine, command->arena, settings, page_size_bytes, &sizing);
 
-        if (wrong) {
-                log_line(LOG_ERR, "%s", wrong);
-                return EXIT_FAILED;
-        }
+        if (wrong)
+                return log_failure(EXIT_FAILED, "%s", wrong);
         if (command->json != JSON_OFF) {
                 print_json(command, size_to_json(command->arena, engine, &sizing, settings));
         } else {
@@ -361,24 +386,21 @@ static int size_of_engine(Command *command, const Engine *engine) {
         settings_add_host(arena, &goal.settings, topology->n_cpus, topology->base_page_bytes);
         if (command->from && engine->reserves && read_from(command, engine, &goal.settings) < 0)
                 return EXIT_FAILED;
-        if (!command->page_size && goal.page_size_bytes == 0) {
-                log_line(LOG_ERR,
-                         "the page size of this host is not known; name one with --page-size");
-                return EXIT_USAGE;
-        }
-        if (command->page_size && page_size_parse(command->page_size, &goal.page_size_bytes) < 0) {
-                log_line(LOG_ERR,
-                         "--page-size: '%s' is not a page size; write a size such as 2M or 1G",
-                         command->page_size);
-                return EXIT_USAGE;
-        }
+        if (!command->page_size && goal.page_size_bytes == 0)
+                return log_failure(
+                        EXIT_USAGE,
+                        "the page size of this host is not known; name one with --page-size");
+        if (command->page_size && page_size_parse(command->page_size, &goal.page_size_bytes) < 0)
+                return log_failure(
+                        EXIT_USAGE,
+                        "--page-size: '%s' is not a page size; write a size such as 2M or 1G",
+                        command->page_size);
         VEC_FOREACH(item, &command->settings) {
                 const char *equals = strchr(*item, '=');
 
-                if (!equals || equals == *item) {
-                        log_line(LOG_ERR, "-c: '%s' is not a setting; write -c NAME=VALUE", *item);
-                        return EXIT_USAGE;
-                }
+                if (!equals || equals == *item)
+                        return log_failure(EXIT_USAGE,
+                                           "-c: '%s' is not a setting; write -c NAME=VALUE", *item);
                 settings_add(arena, &goal.settings, arena_strdup_to(arena, *item, equals),
                              equals + 1, NULL);
         }
@@ -413,7 +435,116 @@ int verb_size(Command *command) {
                 return size_of_instance(command);
         if (engine)
                 return size_of_engine(command, engine);
-        log_line(LOG_ERR, "%s, and no instance of that name; 'hugeplanctl size' lists the engines",
-                 engine_refuse(command->arena, name));
-        return EXIT_USAGE;
+        return log_failure(EXIT_USAGE,
+                           "%s, and no instance of that name; 'hugeplanctl size' lists the engines",
+                           engine_refuse(command->arena, name));
+}
+
+/* ---- explain ---- */
+
+static json_t *sizings_to_json(const Figures *figures) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(figure, figures)
+                if (!figure->wrong)
+                        json_array_append_new(list, sizing_to_json(&figure->sizing));
+        return list;
+}
+
+static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
+        const Figures next = lesson_figures(arena, lesson);
+        const Gathered none = {}, *gathered = lesson->gathered ? lesson->gathered : &none;
+
+        return json_pack(
+                "{so so so so so sb so so so}", "version", text_to_json(arena, lesson->version),
+                "settings", settings_to_json(arena, &gathered->settings), "problems",
+                problems_to_json(&gathered->problems), "byRule", sizings_to_json(&lesson->by_rule),
+                "sizes", sizings_to_json(&lesson->figures), "exact", lesson->is_exact, "next",
+                sizings_to_json(&next), "unasked", text_to_json(arena, lesson->unasked), "wrong",
+                text_to_json(arena, lesson->wrong));
+}
+
+static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
+                               const Seen *now, const GeneratedFiles *files) {
+        const DemandInstance *demand = planned->demand;
+        const InstanceConfig *config = demand->config;
+        const Learned *learned = &config->learned;
+        const Seen *seen = &learned->seen;
+        const char *file = learned_path(arena, config);
+        ThpPolicy preference = thp_preference_of(config);
+        json_t *found = json_null(), *known = json_null(), *seen_json = json_null();
+
+        if (lesson)
+                found = lesson_to_json(arena, lesson);
+        if (lesson && learned->pages.n > 0)
+                known = json_pack("{ss so sb so sb}", "file", file, "pages",
+                                  page_counts_to_json(&learned->pages), "exact", learned->is_exact,
+                                  "version", text_to_json(arena, learned->version), "holds",
+                                  lesson_use(lesson) != LESSON_LEARN);
+        if (lesson && (seen->pages.n > 0 || now->pages.n > 0))
+                seen_json = json_pack("{ss so sb sb so so}", "file", file, "pages",
+                                      page_counts_to_json(&seen->pages), "exact", seen->is_exact,
+                                      "holds", seen_is_known(config), "unit",
+                                      text_to_json(arena, seen->unit), "now",
+                                      page_counts_to_json(&now->pages));
+        json_t *inputs =
+                VEC_TO_JSON(origin, &config->origins,
+                            json_pack("{ss ss ss si}", "key", origin->key, "value", origin->value,
+                                      "file", origin->file, "line", (int) origin->line));
+        json_t *sizes = ARRAY_TO_JSON(option, demand->options, demand->n_options,
+                                      sizing_to_json(&option->sizing));
+        json_t *generated = VEC_TO_JSON(
+                each, files, json_pack("{ss ss}", "name", each->name, "text", each->text));
+
+        return json_pack("{ss ss ss so so ss? ss? ss? so so so so}", "name", config->name, "engine",
+                         config->engine->name, "file", config->file, "inputs", inputs, "sizes",
+                         sizes, "transparentHugePages",
+                         preference == THP_AUTO ? NULL : thp_policy_name(preference), "reason",
+                         planned->reason.text, "remedy", planned->reason.remedy, "found", found,
+                         "learned", known, "seen", seen_json, "generated", generated);
+}
+
+int verb_explain(Command *command) {
+        Arena *arena = command->arena;
+        const Look *look = local_load(command, true, NULL);
+        const PlanInstance *planned = plan_find(look->plan, command->arguments[0]);
+
+        if (!planned)
+                return fail_no_instance(command, command->arguments[0], look->config);
+        const InstanceConfig *config = planned->demand->config;
+        bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
+        Lesson lesson = is_automatic ? learn_find(command, config, look->topology) : (Lesson){};
+        const Lesson *found = is_automatic ? &lesson : NULL;
+        const char *why;
+        const Seen now = is_automatic ? look_at_unit(command, config, look->topology, &why)
+                                      : (Seen){};
+        const DropinInput input = dropin_input(command->root, arena, look->config, HUGEPLANCTL);
+        const Dropins dropins = dropins_make(arena, &input);
+        const MountUnits mounts = mounts_of(command->root, arena, look->config, look->topology);
+        Diags withheld = diags_in(arena);
+        GeneratedFiles files = {};
+
+        /* The drop-in of its unit, which other instances may share, and its mount unit. */
+        VEC_FOREACH(dropin, &dropins)
+                if (text_equals(dropin->unit, config->unit))
+                        *vec_push(arena, &files) = (GeneratedFile){
+                                arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
+                                dropin->text};
+        VEC_FOREACH(mount, &mounts)
+                if (mount->instance == config)
+                        *vec_push(arena, &files) = (GeneratedFile){mount->name, mount->text};
+        /* Why it, or the whole host, is not planned before a reload. */
+        VEC_FOREACH(problem, &look->guard_problems.list)
+                if (!problem->file || text_equals(problem->file, config->file))
+                        diags_add(&withheld, problem);
+        if (command->json != JSON_OFF) {
+                print_json(command, explain_to_json(arena, planned, found, &now, &files));
+        } else {
+                fputs(render_explain(arena, planned, look->topology, found, &now, &files,
+                                     &command->render),
+                      stdout);
+                if (withheld.list.n > 0)
+                        printf("\n%s", render_problems(arena, &withheld, &command->render));
+        }
+        return config->refusal ? EXIT_FAILED : EXIT_DONE;
 }

@@ -102,8 +102,8 @@ static int watch_status(Command *command) {
                         pause_usec = 0;
                 }
         } while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
-        log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY, daemon_error(r));
-        return EXIT_FAILED;
+        return log_failure(EXIT_FAILED, "hugepland cannot be reached (%s); " DAEMON_REMEDY,
+                           daemon_error(r));
 }
 
 static const PageUsers *find_all_page_users(Command *command) {
@@ -149,10 +149,8 @@ int verb_status(Command *command) {
         }
         if (command->is_watching)
                 return watch_status(command);
-        if (command->is_all && command->n_arguments == 1) {
-                log_line(LOG_ERR, "status takes the name of an instance, or --all");
-                return EXIT_USAGE;
-        }
+        if (command->is_all && command->n_arguments == 1)
+                return log_failure(EXIT_USAGE, "status takes the name of an instance, or --all");
         Status *status = status_now(command, &config);
 
         /* Only on request, because there may be thousands of processes. */

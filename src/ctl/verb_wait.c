@@ -269,18 +269,14 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         ReadFault fault;
         Status *status;
 
-        if (config->is_unlisted && !config_find(config, name)) {
-                log_line(LOG_ERR, "%s: the configuration cannot be read: %s", name,
-                         config->problems.list.items[config->problems.list.n - 1].text);
-                return EXIT_FAILED;
-        }
+        if (config->is_unlisted && !config_find(config, name))
+                return log_failure(EXIT_FAILED, "%s: the configuration cannot be read: %s", name,
+                                   config->problems.list.items[config->problems.list.n - 1].text);
         if (!judge_alone(command, name, &status, &instance, &fault))
                 return fail_no_instance(command, name, config);
-        if (fault.error < 0) {
-                log_line(LOG_ERR, "%s: %s cannot be read: %s", name, fault.path,
-                         strerror(-fault.error));
-                return EXIT_FAILED;
-        }
+        if (fault.error < 0)
+                return log_failure(EXIT_FAILED, "%s: %s cannot be read: %s", name, fault.path,
+                                   strerror(-fault.error));
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); using the kernel's files instead",
                  why);
         return print_with_page_users(command, status, &instance);
@@ -320,12 +316,11 @@ static int print_refused(Command *command, const char *name, const json_t *reply
 }
 
 static int print_late(const char *name, const char *reason, const char *remedy) {
-        log_line(
-                LOG_ERR,
+        return log_failure(
+                EXIT_TIMED_OUT,
                 "%s: not decided before its time to wait had passed%s%s%s%s; see hugeplanctl status %s",
                 name, reason ? ": " : "", reason ? reason : "", remedy ? "; " : "",
                 remedy ? remedy : "", name);
-        return EXIT_TIMED_OUT;
 }
 
 /* How long an answer is waited for before the configuration is read. */
@@ -393,10 +388,9 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
 
         if (text_equals(error, MANAGER_ERROR_REFUSED))
                 return print_refused(command, name, reply);
-        if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
-                log_line(LOG_ERR, "no instance is named '%s'; see hugeplanctl status", name);
-                return EXIT_NO_INSTANCE;
-        }
+        if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE))
+                return log_failure(EXIT_NO_INSTANCE,
+                                   "no instance is named '%s'; see hugeplanctl status", name);
         if (text_equals(error, MANAGER_ERROR_TIMED_OUT))
                 return print_late(name, text_from_json(command->arena, reply, "reason"),
                                   text_from_json(command->arena, reply, "remedy"));
@@ -508,14 +502,11 @@ int verb_wait(Command *command) {
         uint64_t begun_usec = clock_now_usec();
         Learned learned;
 
-        if (command->is_all == (command->n_arguments == 1)) {
-                log_line(LOG_ERR, "wait takes the name of an instance, or --all");
-                return EXIT_USAGE;
-        }
-        if (command->is_all && command->is_restart) {
-                log_line(LOG_ERR, "wait --restart takes the name of the instance that restarts");
-                return EXIT_USAGE;
-        }
+        if (command->is_all == (command->n_arguments == 1))
+                return log_failure(EXIT_USAGE, "wait takes the name of an instance, or --all");
+        if (command->is_all && command->is_restart)
+                return log_failure(EXIT_USAGE,
+                                   "wait --restart takes the name of the instance that restarts");
         if (says_aside(command, LOG_NOTICE))
                 return EXIT_DONE;
         progress_begin(command);

@@ -12,8 +12,8 @@ import pathlib
 import re
 import sys
 
-PLACES = ("check/**/*.[ch]", "render/*.c", "ctl/migrate/*.c", "ctl/verb_check.c", "ctl/verb_cmdline.c", "ctl/verb_explain.c",
-          "ctl/verb_plan.c", "ctl/observe/verb_verify.c", "engines/finder*.c", "engines/*/*_finder.c", "engines/*/*_products.c",
+PLACES = ("check/**/*.[ch]", "render/*.c", "ctl/migrate/*.c", "ctl/verb_check.c", "ctl/verb_cmdline.c", "ctl/verb_size.c",
+          "ctl/verb_reload.c", "ctl/observe/verb_verify.c", "engines/finder*.c", "engines/*/*_finder.c", "engines/*/*_products.c",
           "inspect/setting_sources.c", "status/waste.c", "status/history_read.c")
 ABSOLUTE = re.compile(r"\b(nothing|nobody|never|always|none|no (other|one|unit|service|program|database|file|instance|"
                       r"pool|line)s?)\b", re.IGNORECASE)
@@ -36,6 +36,7 @@ KNOWN = {
     "No database is described to hugeplan": "the configuration",
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",
     "no instance is described": "the configuration",
+    "and no instance of that name": "the configuration",
     "o instances are described in /etc/hugeplan.d": "the configuration",
     "belong to no instance": "the configuration, and the units that hold the pages",
     "none of the databases that are described runs": "the configuration, and the units' control groups",
@@ -47,6 +48,7 @@ KNOWN = {
     "If nothing needs these pages": "the remedy: what the administrator knows",
     # What hugeplanctl itself has done, or does.
     "There is nothing to write": "what was to be written",
+    "the reload is refused, and nothing was changed": "what the daemon has answered",
     "and changes nothing else": "what --write does",
     "Nothing was written": "what plan does",
     "No pool has or gets any pages": "the kernel's counts, and the plan",

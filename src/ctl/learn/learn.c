@@ -55,7 +55,6 @@ static bool is_running(const Command *command, const InstanceConfig *instance) {
 
 typedef struct Asking {
         Command *command;
-        const InstanceConfig *instance;
         uint64_t deadline_usec; /* for all questions together */
 } Asking;
 
@@ -71,7 +70,7 @@ static const char *run_question(const Asking *asking, const Question *question,
 
 /* Asks the server, whose answers are exact and replace the formula's. If one question fails, the others are not asked. */
 static void ask_sizes(const Asking *asking, Lesson *lesson) {
-        const EngineReader *reader = engine_reader(asking->instance->engine);
+        const EngineReader *reader = engine_reader(lesson->instance->engine);
         Arena *arena = asking->command->arena;
         Figures asked = {};
 
@@ -130,7 +129,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         const Engine *engine = instance->engine;
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
-        const Asking asking = {command, instance, deadline_in(timeout_usec)};
+        const Asking asking = {command, deadline_in(timeout_usec)};
         Lesson lesson = {.instance = instance};
 
         if (!instance_learns_size(instance)) {
@@ -428,11 +427,10 @@ int verb_learn(Command *command) {
                 return EXIT_DONE;
         if (!instance)
                 return fail_no_instance(command, name, config);
-        if (root_is_host(command->root) && geteuid() != 0) {
-                log_line(LOG_ERR, "learn requires root: it asks databases as their owners, and "
-                                  "stores the answers in /etc/hugeplan.d");
-                return EXIT_FAILED;
-        }
+        if (root_is_host(command->root) && geteuid() != 0)
+                return log_failure(EXIT_FAILED,
+                                   "learn requires root: it asks databases as their owners, and "
+                                   "stores the answers in /etc/hugeplan.d");
         bool is_learning = may_learn(command, instance), is_known = is_learning;
 
         /* While the database runs it has the pages that it started with. */

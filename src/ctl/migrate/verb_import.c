@@ -282,8 +282,7 @@ static int create_file(const Command *command, const char *path, const char *tex
         if (r == -EEXIST) {
                 log_line(LOG_WARNING, "%s already exists and is not changed", path);
         } else if (r < 0) {
-                log_line(LOG_ERR, "%s: %s", path, strerror(-r));
-                return EXIT_FAILED;
+                return log_failure(EXIT_FAILED, "%s: %s", path, strerror(-r));
         } else if (command->json == JSON_OFF) {
                 printf("%s: written\n", root_path(command->arena, command->root, path));
         }

@@ -170,10 +170,9 @@ int verb_serve_metrics(Command *command) {
                                                                     : UNUSED_USEC};
         int fd = service_listen_fd();
 
-        if (fd < 0) {
-                log_line(LOG_ERR, "there is no socket: hugeplan-report.socket starts this verb");
-                return EXIT_USAGE;
-        }
+        if (fd < 0)
+                return log_failure(EXIT_USAGE,
+                                   "there is no socket: hugeplan-report.socket starts this verb");
         int r = serve(&server, fd);
 
         loop_unwatch(&server.io);

@@ -82,10 +82,8 @@ static int print_page(const Command *command, const char *path, const json_t *re
         char *template;
         int r = root_open("/", &host);
 
-        if (r < 0) {
-                log_line(LOG_ERR, "/ cannot be opened: %s", strerror(-r));
-                return EXIT_FAILED;
-        }
+        if (r < 0)
+                return log_failure(EXIT_FAILED, "/ cannot be opened: %s", strerror(-r));
         here.root = host;
         const char *from = absolute_path(&here, here.template ? here.template : REPORT_TEMPLATE);
 
@@ -93,17 +91,16 @@ static int print_page(const Command *command, const char *path, const json_t *re
         const char *page = r < 0 ? NULL : report_to_page(here.arena, template, report);
 
         if (r < 0)
-                log_line(LOG_ERR,
-                         "%s cannot be read: %s; install hugeplan again, name another "
-                         "template by --template=, or use --json",
-                         from, strerror(-r));
-        else if (!page)
-                log_line(LOG_ERR,
-                         "%s is not a template: it has no <script type=\"application/json\" "
-                         "id=\"report\">",
-                         from);
+                return log_failure(EXIT_FAILED,
+                                   "%s cannot be read: %s; install hugeplan again, name another "
+                                   "template by --template=, or use --json",
+                                   from, strerror(-r));
         if (!page)
-                return EXIT_FAILED;
+                return log_failure(
+                        EXIT_FAILED,
+                        "%s is not a template: it has no <script type=\"application/json\" "
+                        "id=\"report\">",
+                        from);
         if (path)
                 return write_output(&here, path, page);
         return fputs(page, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -112,10 +109,8 @@ static int print_page(const Command *command, const char *path, const json_t *re
 int verb_report(Command *command) {
         const char *path = command->n_arguments == 1 ? command->arguments[0] : NULL;
 
-        if (path && command->json != JSON_OFF) {
-                log_line(LOG_ERR, "--json goes to standard output; name no file");
-                return EXIT_USAGE;
-        }
+        if (path && command->json != JSON_OFF)
+                return log_failure(EXIT_USAGE, "--json goes to standard output; name no file");
         if (path && !may_write(command->arena, path))
                 return EXIT_FAILED;
         command->n_arguments = 0; /* the argument names no instance */

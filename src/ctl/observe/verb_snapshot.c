@@ -85,9 +85,9 @@ static int write_new_file(const char *path, const char *bytes, size_t size) {
 }
 
 static int fail_to_write(const char *path, int error) {
-        log_line(LOG_ERR, "%s: %s", path,
-                 error == -EEXIST ? "it already exists; name another file" : strerror(-error));
-        return EXIT_FAILED;
+        return log_failure(EXIT_FAILED, "%s: %s", path,
+                           error == -EEXIST ? "it already exists; name another file"
+                                            : strerror(-error));
 }
 
 int verb_snapshot(Command *command) {
