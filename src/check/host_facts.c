@@ -270,17 +270,6 @@ static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
 
 /* ---- Oracle ---- */
 
-/* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
-static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
-        line = text_strip(facts->arena, line);
-        const char *colon = strchr(line, ':');
-
-        if (*line != '#' && *line != '*' && colon && colon != line)
-                *vec_push(facts->arena, &facts->ret->sids) = (OracleSid){
-                        arena_strdup_to(facts->arena, line, colon),
-                        arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
-}
-
 static const char alert_head[] = "EXPECTED_PAGES";
 
 /* "2048K  1765  9665  0  NONE"; for base pages, the number available is "Configured". */
@@ -401,8 +390,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);
         read_directory(&facts, "/run/" NAME_LOGIND_DIR, take_remove_ipc);
         read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
-        read_lines(&facts, "/etc/oratab", take_sid);
-        read_lines(&facts, "/var/opt/oracle/oratab", take_sid);
+        ret->sids = oracle_instances_read(arena, sources);
         return ret;
 }
 

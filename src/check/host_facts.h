@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "demand/figures.h"
+#include "engines/oracle/oracle.h"
 #include "model/topology.h"
 #include "plan/host_plan.h"
 #include "plan/plan.h"
@@ -75,12 +76,6 @@ typedef struct LoginLimit {
         FactOrigin origin;
 } LoginLimit;
 
-typedef struct OracleSid {
-        const char *sid;
-        const char *home;
-        FactOrigin origin;
-} OracleSid;
-
 /* The alert log's line about huge pages at the last start. */
 typedef struct OracleAlert {
         const char *sid;
@@ -110,7 +105,7 @@ typedef struct HostFacts {
         uint64_t dirty_background_percent;
         PageCounts overcommits;
         VEC(LoginLimit) login_limits;
-        VEC(OracleSid) sids;
+        OracleInstances sids;
         VEC(OracleAlert) alerts;
         const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */
         /* logind's RemoveIPC=, if any file sets it. */

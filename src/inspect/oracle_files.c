@@ -80,7 +80,8 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
 /* ---- alert logs ---- */
 
 /* NAME is DB_UNIQUE_NAME, which is not known here: each directory that has the SID is tried. */
-static void read_logs_of(const Root *root, Arena *arena, const OracleSid *sid, HostFacts *facts) {
+static void read_logs_of(const Root *root, Arena *arena, const OracleInstance *sid,
+                         HostFacts *facts) {
         const char *product = strstr(sid->home, "/product/");
         Names names = {};
         size_t n = 0;
@@ -149,7 +150,7 @@ bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *r
 
 void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
         for (size_t k = 0; k < MIN(facts->sids.n, (size_t) SIDS_MAX); k++) {
-                OracleSid *sid = &facts->sids.items[k];
+                OracleInstance *sid = &facts->sids.items[k];
                 json_t *list = NULL, *row;
                 OracleAlert alert;
                 Person person;

@@ -390,7 +390,7 @@ static void find_asm(RuleRun *run) {
                     !(is_asm || text_equals(sid->sid, "-MGMTDB")))
                         continue;
                 rule_report(
-                        run, (Diag){.file = sid->origin.file, .line = sid->origin.line},
+                        run, rule_at_setting(run, &(Setting){.origin = sid->origin}),
                         is_asm ? "describe it in /etc/hugeplan.d if SHOW PARAMETER "
                                  "memory_target says 0, else silence this rule"
                                : "describe it in /etc/hugeplan.d, or silence this rule",

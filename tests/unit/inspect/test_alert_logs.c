@@ -17,10 +17,10 @@ TREE_TEST(found) {
 
         tree_write(tree, LOG, log_text);
         *vec_push(tree->arena, &facts.sids) =
-                (OracleSid){.sid = "ORCL", .home = "/u01/product/19/db"};
+                (OracleInstance){.sid = "ORCL", .home = "/u01/product/19/db"};
         *vec_push(tree->arena, &facts.sids) =
-                (OracleSid){.sid = "../ORCL", .home = "/u01/product/19/db"};
-        *vec_push(tree->arena, &facts.sids) = (OracleSid){.sid = "ORCL", .home = "/u01/db"};
+                (OracleInstance){.sid = "../ORCL", .home = "/u01/product/19/db"};
+        *vec_push(tree->arena, &facts.sids) = (OracleInstance){.sid = "ORCL", .home = "/u01/db"};
         alert_logs_read(tree->root, tree->arena, &facts);
         assert_int_equal(facts.alerts.n, 1);
         assert_text(facts.alerts.items[0].file, LOG);
