@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 60_250,
     "lines linked into hugepland": 24_560,
     "lines linked into hugeplan-generator": 5_880,
-    "lines of tests/ and scripts/": 83_990,
+    "lines of tests/ and scripts/": 77_600,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 4,

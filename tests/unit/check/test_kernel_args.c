@@ -15,36 +15,25 @@ static const char host[] = "sizes 1G 2M\n"
 
 /* ---- reading ---- */
 
-static char *read_text(Arena *arena, const KernelLine *line) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(pages, &line->pages) {
-                text_printf(&text, "%s=", format_page_size(arena, pages->page_size_bytes));
-                if (!pages->is_per_node)
-                        text_printf(&text, "%" PRIu64, pages->pages);
-                for (size_t i = 0; i < pages->n_nodes; i++)
-                        text_printf(&text, "%s%u:%" PRIu64, i > 0 ? "," : "", pages->nodes[i].node,
-                                    pages->nodes[i].pages);
-                text_add(&text, " ");
-        }
-        VEC_FOREACH(problem, &line->problems.list)
-                text_printf(&text, "%c:%s ", *severity_name(problem->severity),
-                            problem->id + strlen("cmdline-"));
-        return text_strip(arena, text_string(&text));
-}
-
 /* With numa=off now, the nodes of a line without it cannot be known. */
 TEST(other_nodes) {
+        static const char line[] = "hugepagesz=1G hugepages=1:4";
         Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=128G free=100G\n");
 
         topology->kernel_command_line = "numa=off";
-        assert_text(read_text(arena, kernel_line_read(arena, "hugepagesz=1G hugepages=1:4", "x",
-                                                      topology)),
-                    "1G=1:4");
+        const KernelLine *read = kernel_line_read(arena, line, "x", topology);
+
+        assert_int_equal(read->problems.list.n, 0);
+        assert_int_equal(read->pages.n, 1);
+        assert_int_equal(read->pages.items[0].page_size_bytes, GIB);
+        assert_int_equal(read->pages.items[0].n_nodes, 1);
+        assert_int_equal(read->pages.items[0].nodes[0].node, 1);
+        assert_int_equal(read->pages.items[0].nodes[0].pages, 4);
         topology->kernel_command_line = "quiet";
-        assert_text(read_text(arena, kernel_line_read(arena, "hugepagesz=1G hugepages=1:4", "x",
-                                                      topology)),
-                    "e:invalid-node");
+        read = kernel_line_read(arena, line, "x", topology);
+        assert_int_equal(read->pages.n, 0);
+        assert_int_equal(read->problems.list.n, 1);
+        assert_text(read->problems.list.items[0].id, "cmdline-invalid-node");
 }
 
 TEST(pmd) {
