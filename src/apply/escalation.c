@@ -235,6 +235,22 @@ Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall 
                                                    shortfall->n_rounds,
                                                    shortfall->n_rounds == 1 ? "round" : "rounds")
                                     : "compaction is disabled, or there was no time for it";
+        uint64_t listed_bytes = node && node->n_orders > 0
+                                        ? now->base_page_bytes << (node->n_orders - 1)
+                                        : UINT64_MAX;
+        const char *remedy =
+                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
+                            node, shortfall, missing);
+
+        /* alloc_contig_pages() joins blocks; that none is listed says nothing of whether it could. */
+        if (now->base_page_bytes > 0 && listed_bytes < shortfall->page_size_bytes)
+                return reason_make(
+                        arena, REASON_FRAGMENTED, remedy,
+                        "%s: %s is free, and the kernel found no range of %s in it that it could "
+                        "free (its lists of free blocks end at %s; %s)",
+                        what, format_size(arena, free_bytes),
+                        format_page_size(arena, shortfall->page_size_bytes),
+                        format_size(arena, listed_bytes), tried);
         const char *blocks =
                 now->base_page_bytes == 0
                         ? "the size of its blocks is not known"
@@ -246,10 +262,7 @@ Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall 
                                   format_size(arena,
                                               evidence_largest_block_bytes(now, shortfall->node)));
 
-        return reason_make(
-                arena, REASON_FRAGMENTED,
-                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
-                            node, shortfall, missing),
-                "%s: %s is free but fragmented (%s; %s)", what, format_size(arena, free_bytes),
-                blocks, tried);
+        return reason_make(arena, REASON_FRAGMENTED, remedy,
+                           "%s: %s is free but fragmented (%s; %s)", what,
+                           format_size(arena, free_bytes), blocks, tried);
 }

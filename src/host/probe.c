@@ -241,8 +241,10 @@ static void probe_free_blocks(Probe *probe) {
                 for (unsigned order = 0; node && order < BUDDY_ORDERS &&
                                          (word = text_next_word(probe->arena, &rest, " "));
                      order++)
-                        if (parse_u64(word, &count) == 0)
+                        if (parse_u64(word, &count) == 0) {
                                 node->free_blocks[order] += count;
+                                node->n_orders = MAX(node->n_orders, order + 1);
+                        }
         }
 }
 

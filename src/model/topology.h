@@ -54,6 +54,7 @@ typedef struct Node {
         Pool *pools;                /* one per page size of the host */
         /* Free blocks of 2^order base pages over all zones (/proc/buddyinfo). */
         uint64_t free_blocks[BUDDY_ORDERS];
+        unsigned n_orders; /* that the kernel lists; larger blocks may be free and are in no list */
 } Node;
 
 typedef struct PageSize {

@@ -67,6 +67,25 @@ TEST(fragmented) {
         assert_contains(reason.text, "fragmented (the size of its blocks is not known; comp");
 }
 
+/* The lists of free blocks end below a page of 1G: that they have none is no evidence. */
+TEST(beyond_the_lists) {
+        Topology *now =
+                host_make(arena, "sizes 1G\nnode 0 total=64G free=60G\nblocks 0 9=0 10=9\n");
+        Shortfall shortfall = shortfall_of(0);
+
+        now->nodes[0].n_orders = 11;
+        shortfall.page_size_bytes = GIB;
+        shortfall.wanted_pages = 12;
+        const Reason reason = evidence_of_shortfall(arena, now, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_FRAGMENTED);
+        assert_contains(
+                reason.text,
+                "node 0 gave 10 of 12 pages of 1G: 60G is free, and the kernel found no range of 1G");
+        assert_contains(reason.text,
+                        "(its lists of free blocks end at 4M; 2 rounds of compaction)");
+}
+
 /* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page
  * cache, it could be there. */
 TEST(just_enough) {

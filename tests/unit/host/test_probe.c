@@ -188,6 +188,7 @@ TREE_TEST(buddyinfo) {
         const Topology *topology = probe_topology(tree->root, tree->arena);
 
         assert_int_equal(topology->nodes[0].free_blocks[0], 11);
+        assert_int_equal(topology->nodes[0].n_orders, 3);
         assert_int_equal(topology->nodes[0].free_blocks[2], 30);
         assert_int_equal(topology->nodes[1].free_blocks[2], 7);
         assert_int_equal(topology->nodes[1].free_blocks[3], 0);
