@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 60_250,
-    "lines linked into hugepland": 24_560,
-    "lines linked into hugeplan-generator": 5_880,
-    "lines of tests/ and scripts/": 77_600,
+    "lines of src/": 60_050,
+    "lines linked into hugepland": 24_480,
+    "lines linked into hugeplan-generator": 5_860,
+    "lines of tests/ and scripts/": 77_550,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 4,

@@ -164,11 +164,12 @@ Metrics metrics_of(Arena *arena, const Status *status, const Proofs *proofs, boo
 static void add_label(Text *text, const char *before, const MetricLabel *label) {
         text_printf(text, "%s%s=\"", before, label->name);
         for (const char *value = label->value; *value; value++)
-                if (*value == '\n')
+                if (*value == '\n') {
                         text_add(text, "\\n");
-                else
-                        text_printf(text, "%s%c", *value == '\\' || *value == '"' ? "\\" : "",
-                                    *value);
+                } else {
+                        text_add(text, *value == '\\' || *value == '"' ? "\\" : "");
+                        text_add_n(text, value, 1);
+                }
         text_add(text, "\"");
 }
 
