@@ -106,9 +106,9 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
         const Config *config = config_load(root, arena, NULL);
         Wanted wanted = {.config = config, .obstacles = diags_in(arena)};
         char *path = arena_strdup(arena, "../" NAME_UNIT); /* used if the link cannot be read */
-        int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
 
-        root_forget_fault(root);
+        root_forget_fault(root); /* the configuration has its own */
+        int r = root_read_link(root, arena, PATH_UNIT_ENABLED, &path);
         const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
 
         /* A file that may have to be removed is work, and so is a file that could not be read. */

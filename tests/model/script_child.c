@@ -106,12 +106,13 @@ static long perform(int fd, const Command *command, int passed_fd, volatile uint
         switch (command->operation) {
         case OPERATION_RUN_ON:
                 return child_run_on(command->cpu_node);
-        case OPERATION_POLICY:
+        case OPERATION_POLICY: {
                 unsigned long nodes[2] = {command->policy.nodes, 0};
                 bool has_nodes = command->policy.mode != KERNEL_POLICY_LOCAL;
 
                 return errno_of(syscall(SYS_set_mempolicy, policy_mode(command->policy.mode),
                                         has_nodes ? nodes : NULL, has_nodes ? MASK_BITS : 0));
+        }
         case OPERATION_FORK:
                 return make_brother(fd, passed_fd, progress);
         case OPERATION_MAP:
@@ -134,13 +135,14 @@ static long perform(int fd, const Command *command, int passed_fd, volatile uint
         case OPERATION_UNMAP:
                 return errno_of(
                         munmap((void *) command->address, command->n_pages * command->page_bytes));
-        case OPERATION_SHMGET:
+        case OPERATION_SHMGET: {
                 /* The identifier, or a negative errno. */
                 int id = shmget(IPC_PRIVATE, command->n_pages * command->page_bytes,
                                 IPC_CREAT | SHM_HUGETLB | (int) size_flag(command->page_bytes) |
                                         (command->is_noreserve ? SHM_NORESERVE : 0) | 0600);
 
                 return id < 0 ? -errno : id;
+        }
         case OPERATION_WRITE:
                 return host_write(command->path, command->text);
         }

@@ -78,7 +78,7 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
                 text_printf(&kernel->trace, "%" PRIu64, move->pages);
                 do_write(kernel, move->pages);
                 break;
-        case ESCALATION_RECLAIM:
+        case ESCALATION_RECLAIM: {
                 uint64_t pages = MIN(move->bytes / page_bytes, kernel->cached);
 
                 kernel->n_reclaims++;
@@ -87,6 +87,7 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
                 kernel->pinned += pages * kernel->spoilt_in_10 / 10;
                 kernel->scattered += pages - pages * kernel->spoilt_in_10 / 10;
                 break;
+        }
         case ESCALATION_COMPACT:
                 do_compact(kernel);
                 break;
