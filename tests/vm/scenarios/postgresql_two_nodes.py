@@ -141,7 +141,7 @@ def switched_off() -> None:
     check_equal(unit("hugeplan.service"), "inactive", "off: no daemon")
     check(not drop_in(POSTGRESQL) and not drop_in("big.service"), "off: no drop-ins")
     check("hugeplan-check.service" not in failed_units(), "off: nothing complains")
-    looked = output("hugeplanctl status")
+    looked = sh("hugeplanctl status").stdout
     check("aside" in looked and "hugeplan=off is on the kernel command line" in looked, "off: status says why", looked)
     check_equal(unit("big.service"), "active", "off: every unit may start")
     check(os.path.exists("/run/big-started"), "off: and has started")
