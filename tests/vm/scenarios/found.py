@@ -63,7 +63,8 @@ def found() -> None:
     places = {one["place"]: one["n"] for one in told["lookedAt"]}
     check(places["units"] > 100 and places["processes"] >= 5, "it is told where was looked", places)
     names = [one["name"] for one in told["passedOver"]]
-    check("postgresql.service" in names, "and what was passed over", names)
+    check("mariadb@bootstrap.service" in names, "and what was passed over", names)
+    check("postgresql.service" not in names, "but not Debian's unit for all clusters, which starts no server", names)
     by_unit = suggestions()
     for name in UNITS:
         check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
