@@ -61,8 +61,8 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                 uint64_t *count;
         } files[] = {
                 {"nr_hugepages", &pool.total_pages},
-                {"free_hugepages", &pool.free_pages},
                 {"surplus_hugepages", &pool.surplus_pages},
+                {"free_hugepages", &pool.free_pages},
         };
 
         ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
@@ -71,9 +71,12 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                         topology_pool_path(arena, topology, node, page_size_bytes, file->attribute),
                         file->count);
 
-                /* Only nr_hugepages must exist. Surplus pages may be counted on a node whose pool is empty. */
+                /* Only nr_hugepages must exist. Nothing is free in an empty pool; but the kernel may count surplus pages
+                 * on a node that has no pages left. */
                 if (file == files && r < 0)
                         return r;
+                if (file->count == &pool.surplus_pages && pool.total_pages == 0)
+                        break;
         }
         *ret = pool;
         return 0;
@@ -93,7 +96,7 @@ static void sum_pools(const Root *root, const Topology *topology, PageSize *size
                 size->free_pages = add_saturated(size->free_pages, pool->free_pages);
                 size->surplus_pages = add_saturated(size->surplus_pages, pool->surplus_pages);
         }
-        if (size->total_pages > 0 || size->surplus_pages > 0)
+        if (size->total_pages > 0)
                 root_read_u64(root,
                               page_size_path(arena, PATH_HUGEPAGES, size->bytes, "resv_hugepages"),
                               &size->reserved_pages);

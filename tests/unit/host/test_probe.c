@@ -296,6 +296,20 @@ TREE_TEST(fresh_counts) {
         assert_int_equal(pool.total_pages, 4711);
 }
 
+/* The kernel can count surplus pages on a node that has no pages left: another node's are its own then. */
+TREE_TEST(surplus_of_an_empty_pool) {
+        static const char pool[] = "/sys/devices/system/node/node2/hugepages/hugepages-2048kB";
+
+        write_two_nodes(tree);
+        tree_write(tree, arena_printf(tree->arena, "%s/nr_hugepages", pool), "0\n");
+        tree_write(tree, arena_printf(tree->arena, "%s/surplus_hugepages", pool), "2\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_int_equal(topology_pool(topology, 2, 2 * MIB)->total_pages, 0);
+        assert_int_equal(topology_pool(topology, 2, 2 * MIB)->surplus_pages, 2);
+        assert_int_equal(topology->page_sizes[0].surplus_pages, 3);
+}
+
 /* Counts that are no numbers: the pool is not there. */
 TREE_TEST(rubbish_counts) {
         write_two_nodes(tree);
