@@ -123,8 +123,7 @@ const Reason *stands_aside(const Command *command) {
                 "and units start unchecked",
                 "describe the database on the container's host"};
 
-        if (text_has_word(probe_text(command->root, command->arena, PATH_CMDLINE),
-                          KERNEL_SWITCH_OFF))
+        if (probe_is_switched_off(command->root))
                 return &switched_off;
         return root_exists(command->root, PATH_CONTAINER) ? &in_container : NULL;
 }

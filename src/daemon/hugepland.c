@@ -200,7 +200,7 @@ int main(int argc, char **argv) {
                         "hugepland must run as root, because it writes to /sys; use --root=DIR to try it elsewhere");
                 return EXIT_FAILED;
         }
-        if (text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF)) {
+        if (probe_is_switched_off(root)) {
                 log_line(LOG_NOTICE,
                          KERNEL_SWITCH_OFF " is on the kernel command line: nothing is changed");
                 service_notify("READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);

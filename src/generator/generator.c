@@ -66,16 +66,14 @@ static void say_last(void) {
 
 /* Returns whether the drop-ins would have no effect, or are not wanted. */
 static bool stands_aside(const Root *root) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *scope = getenv("SYSTEMD_SCOPE");
         const char *in_initrd = getenv("SYSTEMD_IN_INITRD");
         const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
 
-        if ((scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
-            root_exists(root, PATH_INITRD_RELEASE) ||
-            (virtualization && text_starts_with(virtualization, "container:")))
-                return true;
-        return text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF);
+        return (scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
+               root_exists(root, PATH_INITRD_RELEASE) ||
+               (virtualization && text_starts_with(virtualization, "container:")) ||
+               probe_is_switched_off(root);
 }
 
 /* Makes TARGET want UNIT, whose file is PATH. */

@@ -10,6 +10,9 @@
  * read. */
 const char *probe_text(const Root *root, Arena *arena, const char *path);
 
+/* Returns whether KERNEL_SWITCH_OFF is on the kernel command line. */
+bool probe_is_switched_off(const Root *root);
+
 /* Returns the bytes of all page tables of the host, from /proc/meminfo; 0: not known. */
 uint64_t probe_page_tables(const Root *root, Arena *arena);
 

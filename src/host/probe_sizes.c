@@ -66,6 +66,12 @@ const char *probe_text(const Root *root, Arena *arena, const char *path) {
         return root_read_attribute(root, arena, path, &text) < 0 ? "" : text;
 }
 
+bool probe_is_switched_off(const Root *root) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return text_has_word(probe_text(root, arena, PATH_CMDLINE), KERNEL_SWITCH_OFF);
+}
+
 Topology *probe_page_sizes(const Root *root, Arena *arena) {
         Topology *topology = ARENA_NEW(arena, Topology);
         const char *meminfo = probe_text(root, arena, PATH_MEMINFO);
