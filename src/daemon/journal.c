@@ -2,6 +2,7 @@
 #include "daemon/journal.h"
 #include "render/render.h"
 
+#include "base/index.h"
 #include "base/text.h"
 #include "runtime/log.h"
 #include "runtime/service.h"
@@ -74,6 +75,7 @@ static void log_diag(const Diag *diag) {
 }
 
 void logged_update(Logged *logged, const Status *status) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Logged now = {.arena = arena_new()};
 
         VEC_FOREACH(problem, &status->problems.list) {
@@ -88,22 +90,22 @@ void logged_update(Logged *logged, const Status *status) {
                         log_diag(problem);
                 *vec_push(now.arena, &now.problems) = text;
         }
+        const Index *before = INDEX_OF(scratch, known, logged->instances.items, logged->instances.n,
+                                       known->instance);
         VEC(const StatusInstance *) changed = {};
         SourceNames ready = {};
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 const Said said = {arena_strdup(now.arena, instance->name), instance->verdict,
                                    instance->reason.kind};
+                const Said *known = index_find(before, said.instance);
 
                 *vec_push(now.arena, &now.instances) = said;
-                if (VEC_FIND(known, &logged->instances,
-                             text_equals(known->instance, said.instance) &&
-                                     known->verdict == said.verdict &&
-                                     known->reason == said.reason))
+                if (known && known->verdict == said.verdict && known->reason == said.reason)
                         continue;
-                *vec_push(now.arena, &changed) = instance;
+                *vec_push(scratch, &changed) = instance;
                 if (said.verdict == VERDICT_READY)
-                        *vec_push(now.arena, &ready) = said.instance;
+                        *vec_push(scratch, &ready) = said.instance;
         }
         bool is_one_entry = ready.n > READY_ENTRIES_MAX;
 
