@@ -59,7 +59,7 @@ def main(text: str) -> int:
     except KeyboardInterrupt:
         print("\nbench: interrupted; the pools were put back")
         return 130
-    if options.write:
+    if options.write and not failed:  # a page with holes says less than the one that is there
         document.write_page(DOCUMENT, GROUPS, reports, host)
     missing = [line for report in reports.values() for line in report.missing]
     if missing:
