@@ -363,7 +363,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                                 .planned_pages = planned ? planned->granted_pages : 0,
                                 .present_pages =
                                         asked_pages(adviser.line, topology, node, size->bytes),
-                                .found_pages = pool_persistent_pages(found),
+                                .found_pages = found ? pool_persistent_pages(found) : 0,
                         };
                 }
         VEC_FOREACH(pool, &advice->pools)

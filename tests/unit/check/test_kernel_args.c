@@ -146,6 +146,22 @@ TEST(old_kernel_filled) {
                         "2 more");
 }
 
+/* A node may lack the directory of a size, as nodes without memory do. */
+TEST(node_without_pool) {
+        Topology *topology = host_make(arena, EMPTY);
+        const Config *config =
+                config_line(arena, "20-a Unit=a.service PageSize=1G Memory=%s", "2G");
+        const Plan *plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology));
+
+        topology->nodes[1].pools[0].exists = false;
+        topology->kernel_command_line = "quiet";
+        const KernelAdvice *advice = kernel_args_advise(arena, config, topology, plan);
+
+        assert_int_equal(advice->pools.n, 2);
+        assert_int_equal(advice->pools.items[1].node, 1);
+        assert_int_equal(advice->pools.items[1].found_pages, 0);
+}
+
 TEST(nothing_wanted) {
         const Config *config =
                 config_line(arena, "20-a Engine=generic Unit=a.service Memory=3G PageSize=2M");
