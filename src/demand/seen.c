@@ -51,7 +51,6 @@ static bool is_all(const InstanceConfig *instance, const Seen *seen, uint64_t pa
         const Learned *learned = &instance->learned;
         const Engine *engine = instance->engine;
         uint64_t pages = page_counts_find(&seen->pages, page_size_bytes);
-        uint64_t above = pages / 50 + div_round_up(16 * MIB, page_size_bytes);
 
         if (!seen->is_exact || engine->maps_all_at_start)
                 return seen->is_exact;
@@ -59,7 +58,7 @@ static bool is_all(const InstanceConfig *instance, const Seen *seen, uint64_t pa
                 return engine->has_auto_by_looking;
         return learned->is_fixed && text_equals(seen->version, learned->version) &&
                text_equals(seen->settings, learned->settings) && pages <= base &&
-               base <= pages + above;
+               base <= pages + pages / 50 + div_round_up(16 * MIB, page_size_bytes);
 }
 
 bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,

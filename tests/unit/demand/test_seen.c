@@ -128,6 +128,17 @@ static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
 }
 
 /* What is kept beside what was seen before: the most, but of all that it takes, and for other settings. */
+/* A file that somebody has written by hand may name no page size. */
+TEST(without_page_size) {
+        static const FigureBasis basis = {};
+        Sizing sizing = {};
+
+        assert_true(seen_apply(
+                arena, instance_of(arena, "generic", "X-Seen=1081\nX-SeenUnit=db.service\n"),
+                &basis, &sizing));
+        assert_int_equal(sizing.pages, 1081);
+}
+
 TEST(kept) {
         static const struct {
                 const char *engine, *before;
