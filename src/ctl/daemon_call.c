@@ -298,7 +298,7 @@ Status *status_now(Command *command, const Config **ret_config) {
 
         if (ret_config)
                 *ret_config = look->config;
-        status = local_status(command, look, aside ? "idle" : "no daemon");
+        status = local_status(command, look, aside ? "aside" : "no daemon");
         if (aside) {
                 judge_aside(command, status, aside);
                 return status;

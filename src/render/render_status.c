@@ -28,7 +28,7 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
         if (n_fallen > 0)
                 text_printf(text, ", %zu fell back to small pages", n_fallen);
         text_printf(text, "; transparent huge pages: %s", status->thp ? status->thp : "none");
-        if (!text_equals(status->phase, "idle"))
+        if (!TEXT_IS_ANY(status->phase, "idle", "aside"))
                 text_printf(text, "; %s", status->phase);
         text_add(text, "\n");
 }

@@ -82,7 +82,7 @@ typedef struct StatusInstance {
 typedef struct Status {
         Verdict verdict;   /* the worst of its instances */
         const char *thp;   /* the kernel's setting; NULL: not supported */
-        const char *phase; /* "idle", "reserving", "retrying", "no daemon", "switched off", ... */
+        const char *phase; /* "idle", "reserving", "retrying", "no daemon", "aside", ... */
         const char *boot_id;
         const char *fingerprint; /* of the [Host] sections; NULL: not known */
         bool wants_round;        /* a round has to reserve the pending pages */

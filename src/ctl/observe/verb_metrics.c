@@ -41,7 +41,7 @@ typedef struct MetricsServer {
 static Metrics metrics_now(Command *command) {
         const Status *status = status_now(command, NULL);
         const Proofs proofs = observe(command, status, NULL);
-        bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
+        bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "aside");
 
         return metrics_of(command->arena, status, &proofs, is_reached);
 }
