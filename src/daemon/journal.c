@@ -18,7 +18,8 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
 }
 
 /* Outside a service, entries go to standard error. */
-enum { READY_ENTRIES_MAX = 10 };
+/* journald ignores an entry of more than 1,024 fields: ENTRY_FIELD_COUNT_MAX. */
+enum { READY_ENTRIES_MAX = 10, READY_NAMES_MAX = 500 };
 
 void journal_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -49,16 +50,22 @@ static void log_verdict(const StatusInstance *instance) {
         journal_entry(&entry);
 }
 
-/* READY has more instances than anybody reads one by one, after a start above all: one entry for all of them. */
-static void log_many_ready(SourceNames ready) {
+/* READY has more instances than anybody reads one by one, after a start above all: one entry for many of them. */
+static void log_many_ready(const SourceNames *ready) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        journal_entry(&(HistoryEntry){
-                .level = HISTORY_NUMBER(LOG_INFO),
-                .event = verdict_name(VERDICT_READY),
-                .text = arena_printf(arena, "%zu instances are ready", ready.n),
-                .instances = ready,
-        });
+        for (size_t i = 0; i < ready->n; i += READY_NAMES_MAX) {
+                SourceNames some = {.items = ready->items + i,
+                                    .n = MIN(ready->n - i, (size_t) READY_NAMES_MAX)};
+
+                journal_entry(&(HistoryEntry){
+                        .level = HISTORY_NUMBER(LOG_INFO),
+                        .event = verdict_name(VERDICT_READY),
+                        .kind = verdict_name(VERDICT_READY),
+                        .text = arena_printf(arena, "%zu instances are ready", some.n),
+                        .instances = some,
+                });
+        }
 }
 
 static void log_diag(const Diag *diag) {
@@ -113,7 +120,7 @@ void logged_update(Logged *logged, const Status *status) {
                 if (!is_one_entry || (*instance)->verdict != VERDICT_READY)
                         log_verdict(*instance);
         if (is_one_entry)
-                log_many_ready(ready);
+                log_many_ready(&ready);
         arena_free(logged->arena);
         *logged = now;
 }

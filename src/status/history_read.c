@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reading history: the second half of history.h. */
+#include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "status/history.h"
@@ -83,20 +84,27 @@ const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_
 }
 
 void history_fold(HistoryEntries *history) {
+        typedef struct Last {
+                const char *event, *kind;
+        } Last;
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Index *by_instance = index_new(arena);
         size_t n = 0;
 
         VEC_FOREACH(entry, history) {
-                const HistoryEntry *last = NULL;
+                bool is_repeated = is_verdict(entry);
 
-                /* The last verdict on the same instance, of several on the first. */
-                for (size_t i = is_verdict(entry) ? n : 0; i > 0 && !last; i--)
-                        if (is_verdict(&history->items[i - 1]) &&
-                            source_names_have(&history->items[i - 1].instances,
-                                              entry->instances.items[0]))
-                                last = &history->items[i - 1];
-                if (!last || last->instances.n != entry->instances.n ||
-                    !text_equals(last->event, entry->event) ||
-                    !text_equals(last->kind, entry->kind))
+                for (size_t i = 0; is_verdict(entry) && i < entry->instances.n; i++) {
+                        const char *name = entry->instances.items[i];
+                        Last *last = (Last *) index_find(by_instance, name);
+
+                        if (!last)
+                                index_add(by_instance, name, last = ARENA_NEW(arena, Last));
+                        is_repeated &= text_equals(last->event, entry->event) &&
+                                       text_equals(last->kind, entry->kind);
+                        *last = (Last){entry->event, entry->kind};
+                }
+                if (!is_repeated)
                         history->items[n++] = *entry;
         }
         history->n = n;

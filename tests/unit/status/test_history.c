@@ -99,6 +99,10 @@ TEST(nothing_twice) {
                 say(arena, &history, "orders", "ready", "all");
                 *vec_push(arena, &history.items[history.n - 1].instances) = "sales";
         }
+        /* One of them was lost, so that it is news that both are ready. */
+        say(arena, &history, "sales", "lost", "e");
+        say(arena, &history, "orders", "ready", "again");
+        *vec_push(arena, &history.items[history.n - 1].instances) = "sales";
         history_fold(&history);
         VEC_FOREACH(entry, &history)
                 text_printf(&text, "%s %s %s\n", entry->instances.items[0], entry->event,
@@ -109,7 +113,8 @@ TEST(nothing_twice) {
                                  "orders ready a\n"
                                  "orders gate-passed d\n"
                                  "orders gate-passed d\n"
-                                 "orders ready all\n");
+                                 "sales lost e\n"
+                                 "orders ready again\n");
 }
 
 static uint64_t unused_since(Arena *arena, const char *const *events, size_t n) {
