@@ -54,9 +54,6 @@ Status *ask_status(Command *command, const char **ret_why);
  * the configuration if that was read, else to NULL. */
 Status *status_now(Command *command, const Config **ret_config);
 
-/* "restart" in place of "start", because it also helps with a silent daemon and with a removed socket. */
-#define DAEMON_REMEDY "systemctl restart hugeplan.service"
-
 /* Describes a negative errno of these calls, for use in brackets. */
 const char *daemon_error(int error);
 

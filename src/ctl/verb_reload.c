@@ -6,6 +6,7 @@
 #include "ctl/verbs.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "plan/changes.h"
 #include "plan/host_plan.h"
 #include "render/status_json.h"
@@ -25,6 +26,8 @@ static void print_pools(Command *command, const json_t *pools) {
 
 static void print_reload(Command *command, json_t *reply) {
         const json_t *changes = json_object_get(reply, "changes"), *before, *item;
+        const json_t *writes = json_object_get(reply, "writes");
+        const json_t *instances = json_object_get(reply, "instances");
         size_t i;
 
         json_array_foreach(changes, i, item) {
@@ -34,7 +37,7 @@ static void print_reload(Command *command, json_t *reply) {
                         puts(change_format(command->arena, &change));
         }
         print_pools(command, json_object_get(reply, "pools"));
-        json_array_foreach(json_object_get(reply, "writes"), i, item) {
+        json_array_foreach(writes, i, item) {
                 HostWrite write;
 
                 if (json_unpack((json_t *) item, "{s:s s:o s:s}", "path", &write.path, "before",
@@ -43,7 +46,7 @@ static void print_reload(Command *command, json_t *reply) {
                 write.before = json_string_value(before);
                 puts(text_printable(command->arena, host_write_format(command->arena, &write)));
         }
-        json_array_foreach(json_object_get(reply, "instances"), i, item) {
+        json_array_foreach(instances, i, item) {
                 StatusInstance instance;
 
                 if (status_instance_from_json(command->arena, item, &instance) == 0 &&

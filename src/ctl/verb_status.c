@@ -7,6 +7,7 @@
 #include "inspect/pages/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "model/problem.h"
 #include "plan/idle.h"
 #include "render/status_json.h"
@@ -125,12 +126,11 @@ static void add_held(Command *command, Status *status) {
         VEC_FOREACH(user, &users->list) {
                 uint64_t pages = MIN(plan_held_by_others(plan, user->page_size_bytes),
                                      page_user_kept_pages(user));
-                bool is_of_instance = ARRAY_ANY(
-                        instance, status->instances, status->n_instances,
-                        instance->unit ? text_equals(instance->unit, user->unit)
-                                       : instance->page_size_bytes == user->page_size_bytes);
 
-                if (pages == 0 || (!user->unit && user->pid == 0) || is_of_instance)
+                if (pages == 0 || (!user->unit && user->pid == 0) ||
+                    ARRAY_ANY(instance, status->instances, status->n_instances,
+                              instance->unit ? text_equals(instance->unit, user->unit)
+                                             : instance->page_size_bytes == user->page_size_bytes))
                         continue;
                 Diag held = page_user_held(command->arena, user, pages);
 

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/names.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -449,7 +450,8 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         judge_pools(&judge);
         for (size_t k = 0; k < input->topology->n_page_sizes; k++) {
                 const Promises *promises = &judge.promises[k];
-                size_t n_uncounted = VEC_SUM(row, &promises->list, !row->is_counted);
+                size_t n_uncounted = VEC_SUM(row, &promises->list,
+                                             row->unit ? !row->is_counted : row->loose != NULL);
                 uint64_t likely = VEC_SUM(row, &promises->list, row->likely_pages);
 
                 /* Where nothing counts for several units, only the sum of their pages is known. */
@@ -504,14 +506,12 @@ void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker as
             (asker == START_BY_ITSELF && instance->pages_wanted == 0))
                 return;
         if (instance->lack.pages > 0) {
-                instance->reason =
-                        asker != START_BY_ITSELF
-                                ? plan_explain_lack(arena, planned, &instance->lack)
-                                : reason_make(
-                                          arena, REASON_TAKEN,
-                                          "systemctl restart hugeplan.service, which reserves them",
-                                          "%s of its pages are not free",
-                                          format_count(arena, instance->lack.pages));
+                instance->reason = asker != START_BY_ITSELF
+                                           ? plan_explain_lack(arena, planned, &instance->lack)
+                                           : reason_make(arena, REASON_TAKEN,
+                                                         DAEMON_REMEDY ", which reserves them",
+                                                         "%s of its pages are not free",
+                                                         format_count(arena, instance->lack.pages));
                 if (may_start || asker == START_BY_ITSELF)
                         instance->verdict = instance->shortage == SHORTAGE_DEGRADE
                                                     ? VERDICT_DEGRADED
