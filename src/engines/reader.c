@@ -114,9 +114,11 @@ void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
         static const char *const directories[] = {"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                                   "/usr/libexec"};
         const EngineReader *reader = engine_reader(engine);
-        const UnitFile *unit = target->unit ? unit_file_read(arena, sources, target->unit) : NULL;
-        const SourceNames words = unit_file_start(unit);
         const char *names = reader->version_programs, *name;
+        /* With its environment files, which only the owner needs to read where no program is looked for. */
+        const UnitFile *unit = names && target->unit ? unit_file_read(arena, sources, target->unit)
+                                                     : NULL;
+        const SourceNames words = unit_file_start(unit);
 
         *ret = (Question){.user = QUESTION_ANYBODY};
         if (reader->add_programs)

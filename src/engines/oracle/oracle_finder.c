@@ -47,13 +47,15 @@ static void find_running(Finder *finder, const Engine *engine) {
         VEC_FOREACH(process, finder->processes) {
                 const char *title = process->arguments.n > 0 ? process->arguments.items[0] : "";
                 const char *sid = text_starts_with(title, monitor) ? title + strlen(monitor) : "";
+
+                if (!oracle_sid_is_valid(sid))
+                        continue;
                 const OracleInstance *known = oracle_instances_find(&instances, sid);
                 const char *name = arena_printf(arena, "oracle-%s", sid);
 
                 /* dbstart starts some together with others, and then no candidate is named after them. */
-                if (!oracle_sid_is_valid(sid) ||
-                    (known && known->is_started &&
-                     !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name))))
+                if (known && known->is_started &&
+                    !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name)))
                         continue;
                 finder_add(
                         finder,

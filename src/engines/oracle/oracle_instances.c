@@ -177,12 +177,15 @@ const char *oracle_unit_of(Arena *arena, const Sources *sources, const OracleIns
 
         VEC_FOREACH(name, &names) {
                 const UnitFile *unit = unit_file_read(arena, sources, *name);
+
+                if (!text_equals(unit->name, *name)) /* an alias */
+                        continue;
                 const char *sid = unit_file_environment(unit, "ORACLE_SID", NULL);
                 UnitAssignments commands = unit_file_list(unit, "Service", "ExecStart");
 
                 /* A listener has the same environment but starts no instance; dbstart uses oratab, whatever its
                  * environment. */
-                if (!text_equals(unit->name, *name) || commands.n == 0 ||
+                if (commands.n == 0 ||
                     !text_equals(sid ? sid : oracle_unit_instance(arena, unit->name),
                                  instance->sid) ||
                     started_by_unit(unit, "dbstart") ||

@@ -7,7 +7,6 @@
 #include "engines/oracle/oracle.h"
 
 #include <string.h>
-#include <strings.h>
 
 typedef struct Search {
         Arena *arena;

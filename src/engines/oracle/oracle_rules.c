@@ -263,6 +263,9 @@ static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
                 size_t n_later = (size_t) (limits->items + limits->n - limit - 1);
                 uint64_t kib, later_kib;
                 bool is_value = is_login_value(limit->value, &kib);
+
+                if (!rule_uses_sysv(instance) || !is_for_owner(limit, owner))
+                        continue;
                 /* By a later line for the owner, such as hugeplan's. pam_limits ignores malformed lines. */
                 bool is_overruled = ARRAY_ANY(later, limit + 1, n_later,
                                               is_for_owner(later, owner) &&
@@ -270,7 +273,7 @@ static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
                                                       (text_equals(later->type, limit->type) ||
                                                        text_equals(later->type, "-")));
 
-                if (!rule_uses_sysv(instance) || !is_for_owner(limit, owner) || is_overruled ||
+                if (is_overruled ||
                     (is_value && (mul_saturated(kib, KIB) >= rule_planned_bytes(instance) ||
                                   !has_old_rule(run))))
                         continue;

@@ -301,22 +301,25 @@ static Segment segment_of(const Release *release, const ParameterValue *v, bool 
 /* Returns the segment of the version, or of the nearest older one; if the version is not known, the largest. */
 static Segment find_segment(const ParameterValue *v, bool has_statements) {
         Version version = parameters_version(v);
+        const Release *known = releases;
         Segment found = {};
         uint64_t most = 0;
 
         ARRAY_FOREACH(release, releases, ARRAY_LEN(releases)) {
+                if (version.n_known > 0) {
+                        known = release->major <= version.numbers[0] ? release : known;
+                        continue;
+                }
                 Segment segment = segment_of(release, v, has_statements);
                 const Terms terms = terms_of(&segment);
                 uint64_t bytes = ARRAY_SUM(term, terms.items, ARRAY_LEN(terms.items), term->bytes);
 
-                if (version.n_known > 0
-                            ? release == releases || release->major <= version.numbers[0]
-                            : bytes > most) {
+                if (bytes > most) {
                         most = bytes;
                         found = segment;
                 }
         }
-        return found;
+        return version.n_known > 0 ? segment_of(known, v, has_statements) : found;
 }
 
 uint64_t postgresql_undecided_minor(const ParameterValue *v) {

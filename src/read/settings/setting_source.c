@@ -455,10 +455,9 @@ static void search_mentions(SettingSearch *search) {
                                      text_starts_with(text, "Environment");
                 goes_on = text_ends_with(text, "\\");
                 search->line = lines.number;
-                bool is_read = ARRAY_ANY(entry, list->items + search->n_before,
-                                         list->n - search->n_before, entry->line == search->line);
-
-                if (is_command && *text != '#' && *text != ';' && !is_read)
+                if (is_command && *text != '#' && *text != ';' &&
+                    !ARRAY_ANY(entry, list->items + search->n_before, list->n - search->n_before,
+                               entry->line == search->line))
                         take_line(search, text);
         }
 }
