@@ -161,10 +161,11 @@ static const char *split_rest(const Maker *maker, const SetPages *set, uint64_t 
                         left = 0;
                 }
                 if (pages[i] > 0)
-                        text_printf(
-                                &parts, "%s%u:%s", parts.length > 0 ? " " : "",
-                                topology->nodes[i].id,
-                                format_page_size(maker->arena, pages[i] * set->page_size_bytes));
+                        text_add_word(
+                                &parts,
+                                arena_printf(maker->arena, "%u:%s", topology->nodes[i].id,
+                                             format_page_size(maker->arena,
+                                                              pages[i] * set->page_size_bytes)));
         }
         return text_string(&parts);
 }

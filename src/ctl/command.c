@@ -186,7 +186,9 @@ static void add_row(Text *csv, Table *table, const json_t *row, const char *colu
                 const char *quote = cell && strpbrk(cell, ",\"\r\n") ? "\"" : "";
 
                 text_printf(csv, "%s%s", separator, quote);
-                for (; cell && *cell; cell++)
+                if (cell && !*quote)
+                        text_add(csv, cell);
+                for (; cell && *quote && *cell; cell++)
                         text_repeat(csv, *cell, *cell == '"' ? 2 : 1);
                 text_add(csv, quote);
                 separator = ",";

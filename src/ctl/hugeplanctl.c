@@ -218,11 +218,12 @@ static int run_verb(Command *command, const char *name) {
                 return log_failure(EXIT_USAGE, "usage: hugeplanctl %s %s", verb->name,
                                    verb->synopsis);
         int code = check_options(command, verb);
+        ReadFault fault = {};
 
-        if (code == EXIT_DONE)
+        if (code == EXIT_DONE) {
                 code = verb->run(command);
-        const ReadFault fault = root_any_fault(command->root, command->arena);
-
+                fault = root_any_fault(command->root, command->arena);
+        }
         /* What could not be read is not empty: what was made of the rest is no success. */
         if (fault.error < 0 && !verb->is_gate && !command->is_plugin) {
                 log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));

@@ -239,9 +239,11 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                 diags_report(&problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
                              aside->text);
         if (look->config->n_instances > 0 && !aside) {
+                const KernelAdvice *advice = cmdline_advise(command, look);
+
                 add_units(&check, &problems);
                 /* The reasons of instances, which are no rules, are reported already. */
-                VEC_FOREACH(problem, &cmdline_advise(command, look)->problems.list)
+                VEC_FOREACH(problem, &advice->problems.list)
                         if (rule_may_be_silenced(problem->id))
                                 diags_add(&problems, problem);
         }

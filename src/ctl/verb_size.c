@@ -335,6 +335,8 @@ static int size_of_instance(Command *command) {
         settings_add_host(command->arena, &goal.settings, look->topology->n_cpus,
                           look->topology->base_page_bytes);
         demand_add_version(command->arena, config, &goal.settings);
+        if (asked > 0)
+                return solve(&goal, &(Room){"the pages asked for", "asked", asked}, 1, why_not);
         const PlanInput input = {
                 .host = &look->config->host,
                 .demand = demand_compute(command->arena, look->config, look->topology,
@@ -346,12 +348,10 @@ static int size_of_instance(Command *command) {
         Room rooms[] = {
                 {"the pages it has", "granted", planned->pages_granted},
                 {"the most that this host could give it now", "possible",
-                 asked > 0 ? 0 : fit_pages(command->arena, &input, name, goal.page_size_bytes)},
+                 fit_pages(command->arena, &input, name, goal.page_size_bytes)},
         };
 
-        if (asked > 0)
-                rooms[0] = (Room){"the pages asked for", "asked", asked};
-        return solve(&goal, rooms, asked > 0 ? 1 : ARRAY_LEN(rooms), why_not);
+        return solve(&goal, rooms, ARRAY_LEN(rooms), why_not);
 }
 
 /* ---- by engine ---- */

@@ -499,7 +499,6 @@ static int wait_for_all(Command *command) {
 }
 
 int verb_wait(Command *command) {
-        uint64_t begun_usec = clock_now_usec();
         Learned learned;
 
         if (command->is_all == (command->n_arguments == 1))
@@ -513,6 +512,7 @@ int verb_wait(Command *command) {
         if (command->is_all)
                 return wait_for_all(command);
         const char *name = command->arguments[0];
+        uint64_t begun_usec = clock_now_usec();
         /* Reports of other callers are not accepted, so they need not find the size out. */
         bool is_learned = (getenv("INVOCATION_ID") || command->is_restart) &&
                           learn_for_start(command, name, &learned);

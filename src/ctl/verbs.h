@@ -51,8 +51,5 @@ void add_outcomes(Command *command, Status *status);
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
                       const Look **ret_look);
 
-/* The databases of this host, as `import` has them. */
-Suggestions suggestions_find(Command *command);
-
 /* What is found on a host without instances; NULL if any is described. */
 const FirstLook *first_look_now(Command *command, const Status *status);

@@ -4,7 +4,6 @@
  * Everything before `apply` only reads, and the plan is a value. A failure becomes part of the status, which is still
  * served: a waiting unit is told "no, because of line 7 of 20-pg.conf". */
 #include "base/memory.h"
-#include "base/text.h"
 #include "daemon/after_stop.h"
 #include "daemon/clients/client.h"
 #include "daemon/server.h"
@@ -178,7 +177,6 @@ static int serve(const Root *root) {
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         Options options;
 
         json_set_alloc_funcs(memory_new, memory_free);

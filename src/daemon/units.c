@@ -176,8 +176,8 @@ void units_follow_host(Units *units) {
                  "for the memory policy of units that are bound to nodes%s",
                  id_set_format(arena, &nodes),
                  !config_needs_group(config) ? ""
-                 : now.has_group             ? ", and there is now a group '" NAME_HUGETLB_GROUP "'"
-                                 : ", and there is no longer a group '" NAME_HUGETLB_GROUP "'",
+                 : now.has_group             ? ", and there is a group '" NAME_HUGETLB_GROUP "'"
+                                             : ", and there is no group '" NAME_HUGETLB_GROUP "'",
                  config_needs_group(config) ? ", and their groups" : "");
         int r = unit_query_reload(units->root, &units->reread);
 

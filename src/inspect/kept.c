@@ -169,13 +169,14 @@ static bool is_kept_word(const Line *line, const Word *word) {
         bool is_range = word->begin == line->begin && text_starts_with(word->end, ":-") &&
                         word->begin + strspn(word->begin, "0123456789-") ==
                                 word->end; /* "8-13:-Xmx4g" */
-        bool is_thp = TEXT_IS_ANY(name, "always", "never", "madvise", "defer", "advise",
-                                  "within_size", "inherit", "DEFAULT", "on", "off", "yes", "no",
-                                  "true", "false");
 
         return n_letters <= 1 || is_range || known_of(line->reading->kept, name)->is_about ||
                index_find(line->reading->kept->words, name) ||
-               (line->is_writing && (is_thp || text_is_digit(*name))) ||
+               (line->is_writing &&
+                /* values of settings of transparent huge pages, and numbers */
+                (text_is_digit(*name) ||
+                 TEXT_IS_ANY(name, "always", "never", "madvise", "defer", "advise", "within_size",
+                             "inherit", "DEFAULT", "on", "off", "yes", "no", "true", "false"))) ||
                (line->is_about && text_starts_with(name, PATH_SYS "/")) ||
                (*word->begin == '/' && strcasestr(name, "%i"));
 }

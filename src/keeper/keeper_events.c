@@ -3,7 +3,6 @@
 #include "keeper/keeper_state.h"
 
 #include "base/size.h"
-#include "base/text.h"
 #include "runtime/log.h"
 
 #include <syslog.h>

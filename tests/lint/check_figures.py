@@ -20,8 +20,8 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 60_050,
-    "lines linked into hugepland": 24_480,
+    "lines of src/": 60_070,
+    "lines linked into hugepland": 24_490,
     "lines linked into hugeplan-generator": 5_860,
     "lines of tests/ and scripts/": 77_550,
     "fields of the largest struct with state": 12,

@@ -27,7 +27,7 @@
 
 enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 
-Suggestions suggestions_find(Command *command) {
+static Suggestions suggestions_find(Command *command) {
         Arena *arena = command->arena;
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);

@@ -40,8 +40,6 @@ static Report *look_at_all(Command *command) {
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
-        uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
-        time_t now = (time_t) (now_usec / USEC_PER_SEC);
         char zone[16] = "";
         struct tm local;
         const Look *look;
@@ -64,6 +62,9 @@ static Report *look_at_all(Command *command) {
                 .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
                 .tables_bytes = probe_page_tables(command->root, arena),
         };
+        uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
+        time_t now = (time_t) (now_usec / USEC_PER_SEC);
+
         /* With its zone, because tickets are read elsewhere. The time of a captured host is not known. */
         if (root_is_host(command->root) && localtime_r(&now, &local)) {
                 strftime(zone, sizeof(zone), " %z", &local);

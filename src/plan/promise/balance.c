@@ -159,7 +159,8 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) 
         }
 }
 
-uint64_t reach_needed(const Reach *reach, const IdSet *nodes) {
+/* Returns the most that all may take of NODES, including promises without a known owner. */
+static uint64_t reach_needed(const Reach *reach, const IdSet *nodes) {
         return add_saturated(reach_unknown(reach),
                              VEC_SUM(row, &reach->promises->list, reach_most(reach, row, nodes)));
 }

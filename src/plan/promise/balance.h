@@ -60,9 +60,6 @@ uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages, 
 /* Returns the most that ROW may take of NODES. */
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);
 
-/* Returns the most that all may take of NODES, including promises without a known owner. */
-uint64_t reach_needed(const Reach *reach, const IdSet *nodes);
-
 /* Returns how many pages of NODES are free. */
 uint64_t reach_free(const Reach *reach, const IdSet *nodes);
 

@@ -2,7 +2,6 @@
 #include "plan/promise/promise.h"
 
 #include "base/size.h"
-#include "base/text.h"
 
 /* ---- making ---- */
 

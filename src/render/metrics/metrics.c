@@ -27,15 +27,20 @@ static void __attribute__((sentinel)) add(Maker *maker, uint64_t value, ...) {
                 labels.items[labels.n++] = (MetricLabel){name, text ? text : ""};
         }
         va_end(pairs);
-        VEC_FOREACH(sample, &family->samples)
-                if (family->adds_up &&
-                    !ARRAY_ANY(label, labels.items, labels.n,
-                               !text_equals(label->value,
-                                            sample->labels.items[label - labels.items].value))) {
-                        sample->value = add_saturated(sample->value, value);
-                        return;
-                }
-        *vec_push(maker->arena, &family->samples) = (MetricSample){labels, value};
+        MetricSample *same =
+                !family->adds_up
+                        ? NULL
+                        : VEC_FIND(
+                                  sample, &family->samples,
+                                  !ARRAY_ANY(label, labels.items, labels.n,
+                                             !text_equals(label->value,
+                                                          sample->labels.items[label - labels.items]
+                                                                  .value)));
+
+        if (same)
+                same->value = add_saturated(same->value, value);
+        else
+                *vec_push(maker->arena, &family->samples) = (MetricSample){labels, value};
 }
 
 static MetricFamily *add_family(Maker *maker, const char *name, const char *help) {
