@@ -349,9 +349,9 @@ ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
                 .charges = looker.charges.items,
                 .n_charges = looker.charges.n,
         };
+        const PageUsers *users = page_users_make(arena, &input);
 
-        VEC_FOREACH(user, &page_users_make(arena, &input)->list)
-                *vec_push(arena, &look->pages) = *user;
+        vec_push_all(arena, &look->pages, &users->list);
         return *look;
 }
 
