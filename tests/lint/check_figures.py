@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 60_070,
     "lines linked into hugepland": 24_490,
     "lines linked into hugeplan-generator": 5_860,
-    "lines of tests/ and scripts/": 77_550,
+    "lines of tests/ and scripts/": 77_560,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 4,
