@@ -2,33 +2,6 @@
 /* External changes since the last round, each reported once. */
 #include "keeper/keeper_state.h"
 
-#include "base/text.h"
-#include "model/problem.h"
-
-#include <syslog.h>
-
-static void report_drift(const Keeper *keeper, const Drift *drift, const char *text) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        KeeperEvent event = {
-                .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
-                .what = HISTORY_DRIFT,
-                .id = problem_id(PROBLEM_DRIFT),
-                .text = arena_printf(arena, "drift: %s%s", text,
-                                     drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_HOST
-                                             ? "; 'hugeplanctl check' lists what may set it"
-                                             : ""),
-        };
-
-        if (drift->kind != DRIFT_HOST)
-                event.figures = (HistoryFigures){
-                        .node = HISTORY_NUMBER(drift->node),
-                        .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
-                        .pages_before = HISTORY_NUMBER(drift->expected_pages),
-                        .pages = HISTORY_NUMBER(drift->found_pages),
-                };
-        keeper_report_event(keeper, &event);
-}
-
 /* Reports new drift and remembers it as long as it persists. IS_QUIET: reports and adds nothing. Returns the number of
  * changes that can be repaired. */
 static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
@@ -44,7 +17,7 @@ static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet)
                 if (is_new && is_quiet)
                         continue;
                 if (is_new && keeper->known.stage == KNOWN_SETTLED)
-                        report_drift(keeper, drift, text);
+                        keeper_report_drift(keeper, drift);
                 *vec_push(arena, &reported) = text;
         }
         arena_free(keeper->drift.arena);

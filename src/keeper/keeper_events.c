@@ -3,6 +3,7 @@
 #include "keeper/keeper_state.h"
 
 #include "base/size.h"
+#include "model/problem.h"
 #include "runtime/log.h"
 
 #include <syslog.h>
@@ -74,5 +75,27 @@ void keeper_report_size(const Keeper *keeper, const char *instance, const PageCo
                             .pages_wanted = HISTORY_NUMBER(count->pages)},
         };
 
+        keeper_report_event(keeper, &event);
+}
+
+void keeper_report_drift(const Keeper *keeper, const Drift *drift) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        KeeperEvent event = {
+                .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
+                .what = HISTORY_DRIFT,
+                .id = problem_id(PROBLEM_DRIFT),
+                .text = arena_printf(arena, "drift: %s%s", drift_format(arena, drift),
+                                     drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_HOST
+                                             ? "; 'hugeplanctl check' lists what may set it"
+                                             : ""),
+        };
+
+        if (drift->kind != DRIFT_HOST)
+                event.figures = (HistoryFigures){
+                        .node = HISTORY_NUMBER(drift->node),
+                        .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
+                        .pages_before = HISTORY_NUMBER(drift->expected_pages),
+                        .pages = HISTORY_NUMBER(drift->found_pages),
+                };
         keeper_report_event(keeper, &event);
 }

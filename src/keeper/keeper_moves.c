@@ -65,14 +65,17 @@ void moves_note(Moves *moves, const ApplyResult *result) {
                 move->error = result->error;
         if (!result->is_unread)
                 move->pages = result->reached_pages;
+        if (result->step.to_pages < result->step.from_pages)
+                move->given_pages += sub_floored(result->step.from_pages, result->reached_pages);
         move->best_pages = MAX(move->best_pages, move->pages);
 }
 
 static HistoryEvent judge_move(const PoolMove *move) {
         if (move->best_pages < move->wanted_pages)
                 return HISTORY_SHORT;
+        /* For example, memory of the node was taken offline while pages were being reserved. */
         if (move->pages < move->from_pages)
-                return HISTORY_GIVEN_BACK;
+                return move->given_pages > 0 ? HISTORY_GIVEN_BACK : HISTORY_DRIFT;
         if (move->pages == move->from_pages)
                 return HISTORY_NONE;
         return move->lost_pages > 0 && move->pages >= move->lost_pages ? HISTORY_REPAIRED
@@ -118,6 +121,16 @@ void keeper_report_moves(Keeper *keeper) {
 
                 if (!move->has_begun)
                         continue;
+                if (what == HISTORY_DRIFT) {
+                        keeper_report_drift(keeper,
+                                            &(Drift){.kind = DRIFT_POOL_LOWERED,
+                                                     .node = move->node,
+                                                     .page_size_bytes = move->page_size_bytes,
+                                                     .expected_pages = MAX(move->from_pages,
+                                                                           move->wanted_pages),
+                                                     .found_pages = move->pages});
+                        continue;
+                }
                 /* A shortage is tried again and again, but reported again only if its figures have changed. */
                 bool was_reported = is_short && move->reported_wanted_pages == move->wanted_pages &&
                                     move->reported_best_pages == move->best_pages;

@@ -52,6 +52,7 @@ typedef struct PoolMove {
         uint64_t pages;        /* now */
         uint64_t best_pages;   /* the most that it had in this round */
         uint64_t wanted_pages; /* to which it was to be raised; 0: it was not */
+        uint64_t given_pages;  /* that hugeplan has given back in this round */
         unsigned n_tries[ESCALATION_DONE]; /* by action */
         uint64_t usec;
         int error;                                           /* the last; 0: none */
@@ -168,6 +169,7 @@ void keeper_report_start(const Keeper *keeper, const PlanInstance *planned, cons
 /* INSTANCE needs COUNT; PAGES_BEFORE were planned. */
 void keeper_report_size(const Keeper *keeper, const char *instance, const PageCount *count,
                         uint64_t pages_before);
+void keeper_report_drift(const Keeper *keeper, const Drift *drift);
 
 /* ---- keeper_look.c ---- */
 

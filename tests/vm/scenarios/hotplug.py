@@ -134,8 +134,12 @@ def goes(name: str) -> None:
     note(f"{judged['verdict']}: {judged['reason']}")
     check(noted, "an instance whose node is pulled is no longer ready", judged)
     check(f"node {NEW}" in judged["reason"], "and told which node", judged)
-    # Block by block, then the node; how much of that one look sees differs.
-    lost = rf"drift: node {NEW} has (gone|\d+ pages of 2M instead of {NEW_PAGES})"
+    # Block by block, then the node, while pages for others that may come there are reserved beside: how much of that one
+    # look sees differs.
+    lost = (
+        rf"drift: node {NEW} (is gone, and with it|has \d+ pages of 2M instead of) \d+"
+        rf"|node {NEW}: \d+ of \d+ pages of 2M could be reserved, the pool has"
+    )
     told = wait_for(lambda: any(re.match(lost, text) for text in logged()), PATIENCE_SEC)
     check(told, "the log says what is lost", logged())
     for other in ("here", "grown"):
