@@ -116,8 +116,7 @@ static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool
 
 /* Returns whether the kernel supports no page counts by node. */
 static bool is_spread(const Adviser *adviser) {
-        return adviser->topology->n_nodes > 1 &&
-               topology_kernel_lacks(adviser->topology, KERNEL_HUGEPAGES_BY_NODE);
+        return adviser->topology->n_nodes > 1 && topology_kernel_is_before_5_16(adviser->topology);
 }
 
 /* If an even spread exceeds the plan only by rounding, it is used; else most of the reserved pages would be on nodes
@@ -260,7 +259,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         const char *lacks = arena_printf(
                 arena,
                 "this kernel (%s) does not support node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
-                adviser->topology->kernel_release, kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE),
+                adviser->topology->kernel_release, KERNEL_5_16,
                 format_page_size(arena, page_size_bytes));
 
         if (is_too_uneven(adviser, page_size_bytes))

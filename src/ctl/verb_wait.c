@@ -204,7 +204,7 @@ static Reason judge_right(Command *command, const StatusInstance *instance) {
                 return (Reason){};
         const Topology *topology = probe_topology(command->root, arena);
 
-        if (topology_kernel_lacks(topology, KERNEL_SHM_BY_GROUP) ||
+        if (topology_kernel_is_before_5_16(topology) ||
             may_have_segments(command->root, arena, topology->limits.shm_group))
                 return (Reason){};
         return reason_make(arena, REASON_SHM_GROUP_MISSING, SHM_GROUP_REMEDY,

@@ -5,18 +5,6 @@
 #include "base/text.h"
 #include "model/names.h"
 
-#include <errno.h>
-
-int page_size_parse(const char *string, uint64_t *ret_bytes) {
-        uint64_t bytes;
-
-        if (parse_size_bytes(string, &bytes) < 0 || bytes < HUGE_PAGE_BYTES_MIN ||
-            !is_power_of_two(bytes))
-                return -EINVAL;
-        *ret_bytes = bytes;
-        return 0;
-}
-
 size_t topology_node_index(const Topology *topology, unsigned id) {
         const Node *node = topology_node(topology, id);
 
@@ -29,13 +17,6 @@ const Node *topology_node(const Topology *topology, unsigned id) {
                 return &topology->nodes[id];
         return ARRAY_SEEK(node, topology->nodes, topology->n_nodes,
                           id < node->id ? -1 : id > node->id);
-}
-
-int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes) {
-        for (size_t i = 0; i < topology->n_page_sizes; i++)
-                if (topology->page_sizes[i].bytes == page_size_bytes)
-                        return (int) i;
-        return -1;
 }
 
 const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t page_size_bytes) {
@@ -78,39 +59,21 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
         return numbers[0] < major || (numbers[0] == major && numbers[1] < minor);
 }
 
-static const struct {
-        uint64_t major, minor;
-        /* The distribution that has the feature in an older kernel: the prefix of its releases, the first build, and
-         * the mark that identifies the distribution. */
-        const char *prefix;
-        uint64_t build;
-        const char *mark;
-        const char *since;
-} skills[] = {
-        [KERNEL_HUGEPAGES_BY_NODE] = {5, 16, "5.14.0-", 179, ".el9",
-                                      "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"},
-        [KERNEL_SHM_BY_GROUP] = {5, 16, "5.14.0-", 179, ".el9",
-                                 "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"},
-};
-
-bool topology_kernel_lacks(const Topology *topology, KernelSkill skill) {
+bool topology_kernel_is_before_5_16(const Topology *topology) {
+        static const char backported[] = "5.14.0-";
+        enum { BUILD = 179 };
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const typeof(skills[0]) *row = &skills[skill];
         const char *release = topology->kernel_release;
         uint64_t build;
 
-        if (!topology_kernel_is_older(topology, row->major, row->minor))
+        if (!topology_kernel_is_older(topology, 5, 16))
                 return false;
-        if (!text_starts_with(release, row->prefix) || !strstr(release, row->mark))
+        if (!text_starts_with(release, backported) || !strstr(release, ".el9"))
                 return true;
-        release += strlen(row->prefix);
+        release += strlen(backported);
         return parse_u64(arena_strndup(arena, release, strspn(release, "0123456789")), &build) <
                        0 ||
-               build < row->build;
-}
-
-const char *kernel_skill_since(KernelSkill skill) {
-        return skills[skill].since;
+               build < BUILD;
 }
 
 bool kernel_command_line_is_rescue(const char *line) {

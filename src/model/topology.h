@@ -178,19 +178,14 @@ static inline uint64_t pool_used_pages(const Pool *pool) {
 /* Returns whether the running kernel is known to be older than MAJOR.MINOR. */
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
 
-/* Features that some supported kernels lack. Both came with Linux 5.16 (commits b5389086ad7b and 83c1fd763b32); RHEL 9
- * and its derivatives backported them to 5.14.0-179.el9, and so have them since 9.2 (their kernels' changelogs and
- * sources). */
-typedef enum KernelSkill {
-        KERNEL_HUGEPAGES_BY_NODE, /* accepts "hugepages=0:2,1:4", which older kernels read as 0 */
-        KERNEL_SHM_BY_GROUP,      /* a memlock limit no longer permits SHM_HUGETLB */
-} KernelSkill;
+/* Returns whether the running kernel is known to lack two features of Linux 5.16 (commits b5389086ad7b and 83c1fd763b32):
+ * "hugepages=0:2,1:4" on the command line, which older kernels read as 0, and vm.hugetlb_shm_group as the only permission
+ * for SHM_HUGETLB, which a memlock limit gave before. RHEL 9 and its derivatives backported them to 5.14.0-179.el9, and so
+ * have them since 9.2 (their kernels' changelogs and sources). */
+bool topology_kernel_is_before_5_16(const Topology *topology);
 
-/* Returns whether the running kernel is known to lack SKILL. */
-bool topology_kernel_lacks(const Topology *topology, KernelSkill skill);
-
-/* Returns the kernels that have SKILL, for messages: "Linux 5.16, in RHEL 9 with 5.14.0-179.el9". */
-const char *kernel_skill_since(KernelSkill skill);
+/* The kernels that have these features, for messages. */
+#define KERNEL_5_16 "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"
 
 /* Returns whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool kernel_command_line_is_rescue(const char *line);

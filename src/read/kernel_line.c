@@ -307,8 +307,7 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 reject(reader, wrong.kind, &unclear, wrong.text, wrong.remedy);
                 return;
         }
-        if (pages->is_per_node &&
-            topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE)) {
+        if (pages->is_per_node && topology_kernel_is_before_5_16(reader->topology)) {
                 /* Older kernels use sscanf(value, "%lu") and ignore what follows the number. */
                 pages->pages = pages->nodes[0].node;
                 pages->is_per_node = false;
@@ -318,8 +317,7 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                                reader->arena,
                                "this kernel (%s) does not support node numbers, which came with "
                                "%s: it takes the first number, %" PRIu64 ", for all nodes together",
-                               reader->topology->kernel_release,
-                               kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
+                               reader->topology->kernel_release, KERNEL_5_16, pages->pages),
                        "write hugepages=PAGES, one number for all nodes");
         }
         /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */

@@ -172,7 +172,7 @@ static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
         const Account *group =
                 account_find_group(need->arena, need->input->accounts, NAME_HUGETLB_GROUP);
-        bool is_by_limit = topology_kernel_lacks(need->input->topology, KERNEL_SHM_BY_GROUP);
+        bool is_by_limit = topology_kernel_is_before_5_16(need->input->topology);
         uint64_t bytes = plan_wanted_bytes(need->planned);
 
         if (!instance_needs_group(need->instance) || unit->may_lock || !group)

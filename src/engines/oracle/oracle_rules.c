@@ -137,7 +137,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
 /* Older kernels also grant SHM_HUGETLB if the memlock limit is as large as the segment. */
 static bool has_old_rule(const RuleRun *run) {
-        return topology_kernel_lacks(run->input->topology, KERNEL_SHM_BY_GROUP);
+        return topology_kernel_is_before_5_16(run->input->topology);
 }
 
 static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
