@@ -258,6 +258,20 @@ Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *k
  * instance and all of them together. Never fails: errors are in `problems` and in the instances' `refusal`. */
 Config *config_parse(Arena *arena, const ConfigFiles *files);
 
+/* ---- transparent huge pages: preferences; plan/thp_plan.h has what is written ---- */
+
+enum { SYSTEMD_MEMORY_THP = 260 }; /* the first version with MemoryTHP=, systemd.exec(5) */
+
+/* Returns the host's policy for CONFIG; THP_KEEP: it is not changed. */
+ThpPolicy thp_resolve(const Config *config);
+
+/* Returns whether a unit can have PREFERENCE by itself (MemoryTHP=, systemd 260) while the host has POLICY. */
+bool thp_is_served_by_unit(ThpPolicy preference, ThpPolicy policy);
+
+/* Returns an instance's preference: its TransparentHugePages=, else what was learned of its version, else its engine's;
+ * THP_AUTO: none. */
+ThpPolicy thp_preference_of(const InstanceConfig *instance);
+
 /* ---- what the unit of an instance needs besides its pages; plan/host_plan.h has the host's side ---- */
 
 /* Returns SharedMemory=, or the engine's kind of shared memory if that is not set. */

@@ -15,7 +15,6 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/fit.h"
-#include "plan/thp_plan.h"
 #include "render/status_json.h"
 #include "render/views.h"
 #include "runtime/log.h"

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "host/host_sources.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
                      const Topology *topology) {
@@ -48,7 +47,7 @@ MountTable mounts_read(const Root *root, Arena *arena) {
         return mount_table_parse(arena, text);
 }
 
-static MountSight look(const Root *root, Arena *arena, const MountTable *table,
+MountSight mounts_look(const Root *root, Arena *arena, const MountTable *table,
                        const MountUnit *unit) {
         const char *path = unit->instance->mount->path;
         MountSight sight = {.table = table, .unit_file = find_unit_file(root, arena, unit->name)};
@@ -64,44 +63,8 @@ static MountSight look(const Root *root, Arena *arena, const MountTable *table,
 
 const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *unit) {
         MountTable table = mounts_read(root, arena);
-        MountSight sight = look(root, arena, &table, unit);
+        MountSight sight = mounts_look(root, arena, &table, unit);
 
         sight.is_directory_used = false;
         return mount_obstacle(arena, unit, &sight);
-}
-
-/* ---- what is wrong ---- */
-
-static const Diag *find_problem(const Root *root, Arena *arena, const MountTable *table,
-                                const MountUnit *unit) {
-        const MountSight sight = look(root, arena, table, unit);
-        const Diag *found = mount_obstacle(arena, unit, &sight);
-        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name);
-        char *text = NULL;
-
-        if (found)
-                return found;
-        if (root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
-            text_equals(text, unit->text))
-                return mount_difference(arena, unit, &sight);
-        Diag missing = problem_of(PROBLEM_DROPIN_MISSING, path, "run 'systemctl daemon-reload'");
-
-        missing.text = arena_printf(arena, "systemd has not loaded the current mount of %s",
-                                    unit->instance->name);
-        return arena_memdup(arena, &missing, sizeof(missing));
-}
-
-void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        if (units->n == 0 || !root_is_directory(root, PATH_SYSTEMD_RUNS))
-                return;
-        MountTable table = mounts_read(root, arena);
-
-        VEC_FOREACH(unit, units) {
-                const Diag *problem = find_problem(root, arena, &table, unit);
-
-                if (problem)
-                        diags_add(problems, problem);
-        }
 }

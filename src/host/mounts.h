@@ -16,6 +16,13 @@ MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
  * Files in the directory do not count here, because the unit itself refuses to cover them. */
 const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *unit);
 
+/* Returns the state of the host for UNIT; TABLE has its mounts. */
+MountSight mounts_look(const Root *root, Arena *arena, const MountTable *table,
+                       const MountUnit *unit);
+
+/* Returns how the mounted file system differs from the wanted one, or NULL if it does not or nothing is mounted. */
+const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSight *sight);
+
 /* Adds a problem for each mount that has an obstacle, whose unit systemd does not have as this configuration
  * makes it, or whose file system has other options. */
 void mounts_check(const Root *root, const MountUnits *units, Diags *problems);

@@ -6,7 +6,6 @@
 #include "config/config.h"
 #include "host/host_sources.h"
 #include "model/names.h"
-#include "plan/thp_plan.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include "model/host_write.h"
 #include "model/topology.h"
 
-enum { SYSTEMD_MEMORY_THP = 260 }; /* the first version with MemoryTHP=, systemd.exec(5) */
-
 typedef struct ThpPlan {
         ThpPolicy policy;  /* THP_KEEP: nothing is changed */
         HostWrites writes; /* of that policy, the global file first */
@@ -21,13 +19,3 @@ typedef struct ThpPlan {
  * SYSTEMD_VERSION (0: not known) serves them by their unit. */
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       unsigned systemd_version, Diags *problems);
-
-/* Returns the host's policy for CONFIG; THP_KEEP: it is not changed. */
-ThpPolicy thp_resolve(const Config *config);
-
-/* Returns whether a unit can have PREFERENCE by itself (MemoryTHP=, systemd 260) while the host has POLICY. */
-bool thp_is_served_by_unit(ThpPolicy preference, ThpPolicy policy);
-
-/* Returns an instance's preference: its TransparentHugePages=, else what was learned of its version, else its engine's;
- * THP_AUTO: none. */
-ThpPolicy thp_preference_of(const InstanceConfig *instance);

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "demand/learned.h"
 #include "model/names.h"
-#include "plan/thp_plan.h"
 
 enum { VALUE_COLUMNS_MAX = 60 };
 

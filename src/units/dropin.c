@@ -7,7 +7,6 @@
 #include "demand/unit_policy.h"
 #include "model/name_check.h"
 #include "model/names.h"
-#include "plan/thp_plan.h"
 
 #include <string.h>
 

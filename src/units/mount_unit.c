@@ -126,7 +126,7 @@ MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *
         return units;
 }
 
-/* ---- obstacles and differences ---- */
+/* ---- obstacles ---- */
 
 static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
         diag.id = problem_id(PROBLEM_MOUNT_TAKEN);
@@ -167,24 +167,4 @@ const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight
                                              "the directory contains files",
                                              "move them away, or give Mount= a path of its own"));
         return NULL;
-}
-
-const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSight *sight) {
-        const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
-        HugeMount is;
-
-        if (!entry || !mount_entry_read(arena, entry, &is) || huge_mount_equals(&is, &unit->wanted))
-                return NULL;
-        Diag diag = problem_of(
-                PROBLEM_MOUNT_OUTDATED, NULL,
-                arena_printf(arena,
-                             "stop %s, then 'systemctl daemon-reload' and 'systemctl restart %s'; "
-                             "a remount does not change min_size=",
-                             unit->instance->unit ? unit->instance->unit : "what uses it",
-                             unit->name));
-
-        diag.text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s", entry->path,
-                                 unit->instance->name, huge_mount_format(arena, &is),
-                                 huge_mount_format(arena, &unit->wanted));
-        return arena_memdup(arena, &diag, sizeof(diag));
 }

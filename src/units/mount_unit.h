@@ -33,7 +33,7 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts);
 MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *topology,
                             const Accounts *accounts);
 
-/* ---- obstacles and differences ---- */
+/* ---- obstacles ---- */
 
 /* The state of the host at one moment, for one unit. */
 typedef struct MountSight {
@@ -45,6 +45,3 @@ typedef struct MountSight {
 
 /* Returns what has the place of our mount, which is then left out, or NULL if nothing has. */
 const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight);
-
-/* Returns how the mounted file system differs from the wanted one, or NULL if it does not or nothing is mounted. */
-const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSight *sight);

@@ -7,7 +7,6 @@
 #include "config/config.h"
 #include "fuzz/fuzz.h"
 #include "model/name_check.h"
-#include "plan/thp_plan.h"
 #include "render/status_json.h"
 #include "support/testing.h"
 #include "units/dropin.h"

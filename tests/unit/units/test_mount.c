@@ -3,6 +3,7 @@
 /* Mount=: what may be written, the units made of it, and what is said of what is there. */
 
 #include "base/size.h"
+#include "host/mounts.h"
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/mount_unit.h"

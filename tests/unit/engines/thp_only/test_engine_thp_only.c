@@ -3,7 +3,6 @@
 /* Engines that reserve nothing: their preferences by version, and what their programs answer. */
 
 #include "engines/reader.h"
-#include "plan/thp_plan.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The pages that a mount keeps for its instance, whether the mount exists, and what is wrong with it. */
+#include "host/mounts.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <linux/magic.h>
+
+/* Without a limit the kernel does not count used pages: all blocks are free, or -1. */
+static uint64_t used_pages(const Root *root, const char *path, uint64_t page_size_bytes) {
+        struct statfs now;
+
+        if (root_statfs(root, path, &now) < 0 || (uint32_t) now.f_type != HUGETLBFS_MAGIC ||
+            (uint64_t) now.f_bsize != page_size_bytes || now.f_blocks > INT64_MAX)
+                return 0;
+        return sub_floored(now.f_blocks, now.f_bfree);
+}
+
+MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        HugeMount mount;
+
+        if (!instance->mount)
+                return (MountUse){};
+        MountTable table = mounts_read(root, arena);
+        const MountEntry *entry = mount_table_find(&table, instance->mount->path);
+
+        if (!entry || !mount_entry_read(arena, entry, &mount) || mount.page_size_bytes == 0)
+                return (MountUse){};
+        return (MountUse){
+                .instance = instance->name,
+                .page_size_bytes = mount.page_size_bytes,
+                .earmarked_pages = mount.min_size_bytes / mount.page_size_bytes,
+                .used_pages = used_pages(root, instance->mount->path, mount.page_size_bytes),
+        };
+}
+
+Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance) {
+        if (!instance->mount)
+                return (Reason){};
+        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
+        const char *path = instance->mount->path;
+        MountTable table = mounts_read(root, arena);
+
+        if (mount_table_find(&table, path))
+                return (Reason){};
+        return reason_make(
+                arena, REASON_MOUNT_MISSING,
+                arena_printf(arena, "see why: systemctl status %s", mount_unit_name(arena, path)),
+                "nothing is mounted at %s (Mount= in %s:%u)", path,
+                origin ? origin->file : instance->file, origin ? origin->line : 0);
+}
+
+/* ---- what is wrong ---- */
+
+const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSight *sight) {
+        const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
+        HugeMount is;
+
+        if (!entry || !mount_entry_read(arena, entry, &is) || huge_mount_equals(&is, &unit->wanted))
+                return NULL;
+        Diag diag = problem_of(
+                PROBLEM_MOUNT_OUTDATED, NULL,
+                arena_printf(arena,
+                             "stop %s, then 'systemctl daemon-reload' and 'systemctl restart %s'; "
+                             "a remount does not change min_size=",
+                             unit->instance->unit ? unit->instance->unit : "what uses it",
+                             unit->name));
+
+        diag.text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s", entry->path,
+                                 unit->instance->name, huge_mount_format(arena, &is),
+                                 huge_mount_format(arena, &unit->wanted));
+        return arena_memdup(arena, &diag, sizeof(diag));
+}
+
+static const Diag *find_problem(const Root *root, Arena *arena, const MountTable *table,
+                                const MountUnit *unit) {
+        const MountSight sight = mounts_look(root, arena, table, unit);
+        const Diag *found = mount_obstacle(arena, unit, &sight);
+        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name);
+        char *text = NULL;
+
+        if (found)
+                return found;
+        if (root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
+            text_equals(text, unit->text))
+                return mount_difference(arena, unit, &sight);
+        Diag missing = problem_of(PROBLEM_DROPIN_MISSING, path, "run 'systemctl daemon-reload'");
+
+        missing.text = arena_printf(arena, "systemd has not loaded the current mount of %s",
+                                    unit->instance->name);
+        return arena_memdup(arena, &missing, sizeof(missing));
+}
+
+void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (units->n == 0 || !root_is_directory(root, PATH_SYSTEMD_RUNS))
+                return;
+        MountTable table = mounts_read(root, arena);
+
+        VEC_FOREACH(unit, units) {
+                const Diag *problem = find_problem(root, arena, &table, unit);
+
+                if (problem)
+                        diags_add(problems, problem);
+        }
+}
