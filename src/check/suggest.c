@@ -53,7 +53,7 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
 static const char *add_size(const Maker *maker, Candidate *candidate, Text *text,
                             Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
-        const RunningProcess *process = candidate->process;
+        const Process *process = candidate->process;
         EngineTarget target = candidate->target;
 
         if (!engine->has_auto)
@@ -87,7 +87,7 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
 
 /* Files below another root directory are not read, because its owner decides where their paths lead. */
 static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
-        const RunningProcess *process = candidate->process;
+        const Process *process = candidate->process;
         const char *unit = candidate->target.unit, *where = "in a container", *mapped = "";
         ThpPolicy thp = candidate->engine->thp_preference;
         /* Whether its mappings are seen in the unit's control group: podman runs quadlets there, Docker does not. */

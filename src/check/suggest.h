@@ -13,7 +13,7 @@ typedef struct SuggestInput {
         const Topology *topology;
         const Sources *sources;
         const Gatherer *gatherer; /* for the databases' own files */
-        const RunningProcesses *processes;
+        const Processes *processes;
         const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
 } SuggestInput;
 
@@ -36,9 +36,9 @@ typedef struct Suggestion {
 typedef struct Suggestions {
         Suggestion *items;
         size_t n, capacity;
-        RunningProcesses processes; /* those that were examined */
-        FinderPlaces places;        /* places that were searched */
-        PassedOvers passed_over;    /* what looked like a database, and is none or cannot be used */
+        Processes processes;     /* those that were examined */
+        FinderPlaces places;     /* places that were searched */
+        PassedOvers passed_over; /* what looked like a database, and is none or cannot be used */
 } Suggestions;
 
 /* Returns everything that was found, each database once, by engine. */

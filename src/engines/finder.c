@@ -71,7 +71,7 @@ const char *finder_stem(const Finder *finder, const char *unit) {
         return arena_strndup(finder->arena, unit, strlen(unit) - strlen(".service"));
 }
 
-const char *finder_user(const Finder *finder, const RunningProcess *process) {
+const char *finder_user(const Finder *finder, const Process *process) {
         return process->uid == UINT64_MAX ? NULL
                                           : arena_printf(finder->arena, "%" PRIu64, process->uid);
 }
@@ -88,7 +88,7 @@ bool finder_is_path(const char *path) {
 /* ---- running databases: a process controls what it shows of itself, so that is not trusted ---- */
 
 /* Units below user@.service belong to a user's own manager. */
-const char *finder_service(const RunningProcess *process) {
+const char *finder_service(const Process *process) {
         const char *unit = process->unit;
 
         return unit && !name_check_unit(unit) && !text_starts_with(unit, "user@") ? unit : NULL;
@@ -96,7 +96,7 @@ const char *finder_service(const RunningProcess *process) {
 
 /* The working directory takes precedence: a path on the command line ("-D /srv/pg", "-D/srv/pg", "--datadir=/srv") may
  * be relative, or be in a variable. */
-const char *finder_data_directory(const RunningProcess *process, const Engine *engine) {
+const char *finder_data_directory(const Process *process, const Engine *engine) {
         const SourceNames *arguments = &process->arguments;
         const char *option = engine->data_option;
         size_t length = option ? strlen(option) : 0;
@@ -120,14 +120,14 @@ const char *finder_data_directory(const RunningProcess *process, const Engine *e
 
 /* PostgreSQL's children show a title in place of their arguments ("postgres: checkpointer"); Redis shows one that
  * begins with its path. */
-const char *finder_program(Arena *arena, const RunningProcess *process) {
+const char *finder_program(Arena *arena, const Process *process) {
         const char *line = process->arguments.n > 0 ? process->arguments.items[0] : "";
         const char *word = text_next_word(arena, &line, " ");
 
         return word ? text_base_name(word) : "";
 }
 
-static void add_process(Finder *finder, const Engine *engine, const RunningProcess *process,
+static void add_process(Finder *finder, const Engine *engine, const Process *process,
                         const char *program) {
         const char *service = finder_service(process);
         const char *data = finder_data_directory(process, engine);
@@ -163,8 +163,8 @@ static void add_process(Finder *finder, const Engine *engine, const RunningProce
 
 /* Searches the processes with this IS_ELSEWHERE; their paths are valid in their own root directory. */
 static void find_where(Finder *finder, bool is_elsewhere) {
-        const RunningProcesses *all = finder->processes;
-        RunningProcesses *some = ARENA_NEW(finder->arena, RunningProcesses);
+        const Processes *all = finder->processes;
+        Processes *some = ARENA_NEW(finder->arena, Processes);
 
         VEC_FOREACH(process, all)
                 if (process->is_elsewhere == is_elsewhere)

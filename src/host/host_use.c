@@ -21,20 +21,19 @@ typedef struct Reader {
         HostUse *use;
 } Reader;
 
-static bool read_charge(const Reader *reader, const char *group, uint64_t page_size_bytes,
-                        UnitCharge *ret) {
-        Arena *scratch = reader->scratch;
+bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const char *group,
+                          uint64_t page_size_bytes, UnitCharge *ret) {
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
                                           hugetlb_limit_size_name(scratch, page_size_bytes));
         UnitCharge charge = {.page_size_bytes = page_size_bytes};
-        uint64_t reserved_bytes, pages;
+        uint64_t reserved_bytes;
         char *text;
 
-        if (root_read_attribute(reader->root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
+        if (root_read_attribute(root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
                                 &text) < 0 ||
-            root_read_u64(reader->root, arena_printf(scratch, "%srsvd.current", prefix),
-                          &reserved_bytes) < 0 ||
-            process_parse_numa_stat(reader->arena, text, page_size_bytes, &pages, &charge.used,
+            root_read_u64(root, arena_printf(scratch, "%srsvd.current", prefix), &reserved_bytes) <
+                    0 ||
+            process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.used,
                                     &charge.n_used) < 0)
                 return false;
         charge.reserved_pages = reserved_bytes / page_size_bytes;
@@ -59,7 +58,8 @@ static void read_charges(const Reader *reader, const char *group, UnitUse *unit)
                         if (has_pages(topology, size) == is_empty)
                                 continue;
                         if ((is_empty && unit->charges.n > 0) ||
-                            read_charge(reader, group, size->bytes, &charge))
+                            host_use_read_charge(reader->root, reader->arena, reader->scratch,
+                                                 group, size->bytes, &charge))
                                 *vec_push(reader->arena, &unit->charges) = charge;
                 }
 }

@@ -16,6 +16,11 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
 void host_use_read_unit(const Root *root, Arena *arena, HostUse *use, const Topology *topology,
                         const char *unit);
 
+/* Reads what the hugetlb controller counts for GROUP, a unit's control group; false: it does not count for the group.
+ * SCRATCH is for texts. */
+bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const char *group,
+                          uint64_t page_size_bytes, UnitCharge *ret);
+
 /* Returns whether USE, read at THEN a moment ago, needs no second reading: no count differs between THEN and NOW, no
  * unit has started or stopped, and there are no mounts. */
 bool host_use_is_current(const Root *root, const HostUse *use, const Topology *then,

@@ -134,56 +134,50 @@ static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid, bool is
         return is;
 }
 
-static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
+static bool read_process(const Root *root, Arena *arena, uint64_t pid, Process *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const char *link = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/cwd", pid);
-        char *arguments, *status, *group, *directory;
-        Process process = {};
-        uint64_t uid;
+        char *arguments, *status, *group;
+        Process process = {.pid = pid, .uid = UINT64_MAX};
         size_t size = 0;
 
         if (process_file_read(root, scratch, pid, "cmdline", ARGUMENTS_BYTES_MAX, &arguments,
                               &size) < 0 ||
             size == 0 ||
             process_file_read(root, scratch, pid, "status", STATUS_BYTES_MAX, &status, NULL) < 0 ||
-            process_parse_status(scratch, status, &process) < 0)
+            process_parse_status(arena, status, &process) < 0)
                 return false;
-        if (process_file_read(root, scratch, pid, "cgroup", STATUS_BYTES_MAX, &group, NULL) >= 0)
-                process_parse_cgroup(scratch, group, &process);
-        const char *container = group ? process_container(arena, group) : NULL;
+        if (process_file_read(root, scratch, pid, "cgroup", STATUS_BYTES_MAX, &group, NULL) >= 0) {
+                process_parse_cgroup(arena, group, &process);
+                process.container = process_container(arena, group);
+        }
         /* "Uid:    112     112     112     112": real, effective... */
         const char *uids = process_find_field(scratch, status, "Uid");
 
-        if (!uids || parse_u64(text_next_word(scratch, &uids, " \t") ?: "", &uid) < 0)
-                uid = UINT64_MAX;
-        *ret = (RunningProcess){
-                .pid = pid,
-                .uid = uid,
-                .command = arena_strdup(arena, process.command),
-                .unit = arena_strdup(arena, process.unit),
-                .peak_bytes = process_find_bytes(scratch, status, "VmPeak"),
-                .tables_bytes = process.tables_bytes,
-                .shared_bytes = process_find_bytes(scratch, status, "RssShmem"),
-                .huge_bytes = process.huge_bytes,
-                .directory = root_read_link(root, arena, link, &directory) >= 0 ? directory : NULL,
-                .container = container,
-                .is_elsewhere = is_elsewhere(root, scratch, pid, container != NULL),
-        };
+        parse_u64((uids ? text_next_word(scratch, &uids, " \t") : NULL) ?: "", &process.uid);
+        process.peak_bytes = process_find_bytes(scratch, status, "VmPeak");
+        process.shared_bytes = process_find_bytes(scratch, status, "RssShmem");
+        char *directory;
+
+        if (root_read_link(root, arena, link, &directory) >= 0)
+                process.directory = directory;
+        process.is_elsewhere = is_elsewhere(root, scratch, pid, process.container);
+        *ret = process;
         /* Each argument ends with a NUL; proc_pid_cmdline(5). */
         for (size_t at = 0; at < size; at += strlen(arguments + at) + 1)
                 *vec_push(arena, &ret->arguments) = arena_strdup(arena, arguments + at);
         return true;
 }
 
-RunningProcesses processes_list(const Root *root, Arena *arena) {
+Processes processes_list(const Root *root, Arena *arena) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        RunningProcesses processes = {};
+        Processes processes = {};
         Names names = {};
         uint64_t pid;
 
         root_list(root, scratch, PATH_PROC, &names);
         VEC_FOREACH(name, &names) {
-                RunningProcess process;
+                Process process;
 
                 if (parse_u64(*name, &pid) == 0 && pid > 0 && processes.n < PROCESSES_MAX &&
                     read_process(root, arena, pid, &process))

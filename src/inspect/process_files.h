@@ -40,4 +40,4 @@ bool unit_cgroup_is_own(const Root *root, const char *unit);
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit);
 
 /* Returns the readable processes that have arguments, so that kernel threads are left out. */
-RunningProcesses processes_list(const Root *root, Arena *arena);
+Processes processes_list(const Root *root, Arena *arena);

@@ -12,10 +12,16 @@
 /* A unit's pages of one size. */
 typedef struct UnitCharge {
         uint64_t page_size_bytes;
+        uint64_t pages;          /* numa_stat: touched, in all */
         uint64_t reserved_pages; /* rsvd.current: mapped, touched or not */
         NodePages *used;         /* numa_stat: touched, by node */
         size_t n_used;
+        /* Of charges that are read for status/page_users.h, not of those in UnitUse. */
+        const char *unit;
+        bool is_limited; /* rsvd.max of the group, or of one above, is a limit */
 } UnitCharge;
+
+typedef VEC(UnitCharge) UnitCharges;
 
 typedef struct UnitUse {
         const char *unit;
@@ -24,7 +30,7 @@ typedef struct UnitUse {
         bool is_running;
         bool has_memory_nodes; /* cpuset.mems.effective could be read */
         IdSet memory_nodes;
-        VEC(UnitCharge) charges; /* empty: the controller does not count for the unit */
+        UnitCharges charges; /* empty: the controller does not count for the unit */
 } UnitUse;
 
 /* The pages that an instance's own hugetlbfs mount (Mount=) keeps from others, and so for the instance. */

@@ -8,6 +8,7 @@
  * smaps_rollup, cgroup), Documentation/admin-guide/cgroup-v2.rst. */
 
 #include "model/topology.h"
+#include "read/source.h"
 
 /* One mapping of huge pages. Its pages, touched or not, are unavailable to other processes from the moment of mapping,
  * because the kernel reserves them. */
@@ -44,7 +45,22 @@ typedef struct Process {
         uint64_t tables_bytes;   /* its page tables: VmPTE */
         bool is_detailed;        /* its mappings are known */
         HugeMappings mappings;
+        /* What only processes_list() reads, to find databases that no instance describes. The owner of the process can forge
+         * its name and arguments, so they are only used to find files, and are checked before they are written to a
+         * file. */
+        uint64_t uid;          /* of its user; UINT64_MAX: not known */
+        SourceNames arguments; /* its command line; [0] is the name that the process gives itself */
+        const char *directory; /* working directory, for many servers their data; NULL: not known */
+        const char *
+                container; /* "Podman container 0123456789ab"; NULL: its control group names none */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+        uint64_t shared_bytes; /* touched shared memory: RssShmem */
+        /* Mapped huge pages, and shared memory mapped instead of them; 0: none, or not examined. */
+        uint64_t mapped_bytes;
+        bool is_elsewhere; /* its root directory is not the host's, as in a container */
 } Process;
+
+typedef VEC(Process) Processes;
 
 /* Compares by unit; processes without a unit come first. */
 int process_compare_units(const Process *a, const Process *b);

@@ -368,7 +368,7 @@ static PageUser *find_row(Maker *maker, const char *unit, uint64_t page_size_byt
                                 (page_size_bytes == 0 || user->page_size_bytes == page_size_bytes));
 }
 
-static void add_charge(Maker *maker, const PageUserCharge *charge) {
+static void add_charge(Maker *maker, const UnitCharge *charge) {
         PageUser *row = find_row(maker, charge->unit, charge->page_size_bytes);
         PageUser *other = find_row(maker, charge->unit, 0);
         uint64_t kept_pages;
@@ -393,8 +393,8 @@ static void add_charge(Maker *maker, const PageUserCharge *charge) {
                 row->pages = charge->pages;
                 row->bytes = mul_saturated(charge->pages, charge->page_size_bytes);
                 row->is_lower_bound = false;
-                if (charge->n_nodes > 0)
-                        set_nodes(row, charge->nodes, charge->n_nodes);
+                if (charge->n_used > 0)
+                        set_nodes(row, charge->used, charge->n_used);
         }
         add_held(maker, row->page_size_bytes, page_user_kept_pages(row) - kept_pages);
 }

@@ -16,6 +16,7 @@
 
 #include "base/diag.h"
 #include "config/config.h"
+#include "plan/charges.h"
 #include "read/process.h"
 
 #include <jansson.h>
@@ -46,22 +47,11 @@ typedef struct PageUsers {
         bool is_complete;
 } PageUsers;
 
-/* The pages that the hugetlb controller has charged to a unit's control group. */
-typedef struct PageUserCharge {
-        const char *unit;
-        uint64_t page_size_bytes;
-        uint64_t pages;
-        uint64_t reserved_pages; /* rsvd.current, which includes reserved pages; 0: not known */
-        bool is_limited;         /* rsvd.max of the group, or of one above, is a limit */
-        NodePages *nodes;
-        size_t n_nodes;
-} PageUserCharge;
-
 typedef struct PageUsersInput {
         const Topology *topology;
         const Process *processes;
         size_t n_processes;
-        const PageUserCharge *charges;
+        const UnitCharge *charges;
         size_t n_charges;
         const char *segments; /* /proc/sysvipc/shm; NULL: not known */
         bool is_complete;

@@ -38,10 +38,10 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         return process;
 }
 
-static bool read_charge(Arena *arena, const char *text, const char *unit, PageUserCharge *ret) {
-        *ret = (PageUserCharge){.unit = unit, .page_size_bytes = 2 * MIB};
+static bool read_charge(Arena *arena, const char *text, const char *unit, UnitCharge *ret) {
+        *ret = (UnitCharge){.unit = unit, .page_size_bytes = 2 * MIB};
         return unit && process_parse_numa_stat(arena, text, ret->page_size_bytes, &ret->pages,
-                                               &ret->nodes, &ret->n_nodes) == 0;
+                                               &ret->used, &ret->n_used) == 0;
 }
 
 static void check_row(Arena *arena, const PageUser *page_user) {
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Process processes[TEXTS_MAX / 5];
         PageUsersInput input = {.topology = &topology, .processes = processes, .is_complete = true};
         size_t n = split(arena, data, size, texts);
-        PageUserCharge charge;
+        UnitCharge charge;
 
         for (size_t i = 0; i + 5 <= n; i += 5, input.n_processes++)
                 processes[input.n_processes] =

@@ -32,7 +32,7 @@ static Suggestions suggestions_find(Command *command) {
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
         Overlay overlay = overlay_over(&sources.sources);
-        RunningProcesses processes = processes_list(command->root, arena);
+        Processes processes = processes_list(command->root, arena);
         char *segments = NULL;
 
         root_read_kernel_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments,

@@ -24,8 +24,7 @@ static void find_rest(Finder *finder, const Engine *engine) {
                         *vec_push(arena, &sums) = *segment;
         }
         VEC_FOREACH(sum, &sums) {
-                const RunningProcess *process =
-                        VEC_FIND(each, finder->processes, each->pid == sum->pid);
+                const Process *process = VEC_FIND(each, finder->processes, each->pid == sum->pid);
 
                 if (sum->size_bytes < segments_bytes_min || !process || !finder_service(process))
                         continue;

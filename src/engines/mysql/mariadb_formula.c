@@ -77,12 +77,12 @@ static const ParameterTable table = {parameters, ARRAY_LEN(parameters), .has_pre
 /* ---- the pool ---- */
 
 /* How the pool is mapped, by version. */
-typedef enum Pool {
+typedef enum PoolKind {
         POOL_CHUNKS,    /* of 128M */
         POOL_64_CHUNKS, /* from 10.8 on, rounded down to the server's large page size */
         POOL_ONE,       /* one mapping: MDEV-29445, in three series */
         POOLS,
-} Pool;
+} PoolKind;
 
 /* Before MDEV-14425 each start took this buffer (RECV_PARSING_BUF_SIZE, log0recv.cc). */
 #define RECOVERY_BUFFER_BYTES (2 * MIB)
@@ -92,7 +92,7 @@ static bool is_between(Version version, Version first, Version limit) {
 }
 
 /* A server whose version is known only in part may have more than one of them. */
-static bool may_have(Version version, Pool pool) {
+static bool may_have(Version version, PoolKind pool) {
         switch (pool) {
         case POOL_CHUNKS:
                 return version_may_precede(version, VERSION(10, 8));
@@ -107,7 +107,7 @@ static bool may_have(Version version, Pool pool) {
         }
 }
 
-static uint64_t chunk_bytes(const ParameterValue *values, Pool pool) {
+static uint64_t chunk_bytes(const ParameterValue *values, PoolKind pool) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t set_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
 
@@ -130,7 +130,7 @@ static void add_one_mapping(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
                            POOL_EXTENT_BYTES);
 }
 
-static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *values, Pool pool) {
+static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *values, PoolKind pool) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t each = chunk_bytes(values, pool);
         uint64_t mapping_bytes = round_up_saturated(each, sizing->page_size_bytes);
@@ -158,7 +158,7 @@ static bool add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
         Version version = parameters_version(values);
         Sizing most = {};
 
-        for (Pool pool = 0; pool < POOLS; pool++) {
+        for (PoolKind pool = 0; pool < POOLS; pool++) {
                 Sizing part = {.page_size_bytes = sizing->page_size_bytes};
 
                 if (!may_have(version, pool))

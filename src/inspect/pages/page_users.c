@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "host/host_use.h"
 #include "inspect/process_files.h"
 #include "model/names.h"
 #include "units/hugetlb_limit.h"
@@ -20,8 +21,8 @@ typedef struct Search {
         const Root *root;
         Arena *arena; /* the caller's, for results */
         const Topology *topology;
-        VEC(Process) processes;
-        PageUserCharges charges;
+        Processes processes;
+        UnitCharges charges;
         char *segments;
         size_t n_detailed;
         bool is_complete;
@@ -160,28 +161,19 @@ static bool is_limited(const Root *root, const char *group, uint64_t page_size_b
         return false;
 }
 
-PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
-                                  const char *group, const char *unit) {
+UnitCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
+                              const char *group, const char *unit) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        PageUserCharges charges = {};
+        UnitCharges charges = {};
 
         if (!group)
                 return charges;
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
-                                                  hugetlb_limit_size_name(scratch, size->bytes));
-                PageUserCharge charge = {.page_size_bytes = size->bytes, .unit = unit};
-                uint64_t reserved_bytes;
-                char *text;
+                UnitCharge charge;
 
-                if (root_read_attribute(root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
-                                        &text) < 0 ||
-                    process_parse_numa_stat(arena, text, size->bytes, &charge.pages, &charge.nodes,
-                                            &charge.n_nodes) < 0)
+                if (!host_use_read_charge(root, arena, scratch, group, size->bytes, &charge))
                         continue;
-                if (root_read_u64(root, arena_printf(scratch, "%srsvd.current", prefix),
-                                  &reserved_bytes) == 0)
-                        charge.reserved_pages = reserved_bytes / size->bytes;
+                charge.unit = unit;
                 charge.is_limited = is_limited(root, group, size->bytes);
                 *vec_push(arena, &charges) = charge;
         }
@@ -245,7 +237,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         hierarchy = unit_cgroup_hierarchy(root);
         VEC_FOREACH(process, &search.processes) {
                 if (hierarchy && process->unit_group && !text_equals(process->unit, unit)) {
-                        const PageUserCharges charges = page_charges_read(
+                        const UnitCharges charges = page_charges_read(
                                 root, arena, topology,
                                 arena_printf(arena, "%s%s", hierarchy, process->unit_group),
                                 process->unit);

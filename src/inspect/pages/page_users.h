@@ -14,9 +14,7 @@
 /* Never fails: processes that cannot be read or end meanwhile are missing. TOPOLOGY should be fresh. */
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology);
 
-typedef VEC(PageUserCharge) PageUserCharges;
-
 /* Returns the hugetlb controller's counts for GROUP, a path of the unified hierarchy that belongs to UNIT (NULL: none):
  * one entry per page size of TOPOLOGY that is counted. Reads a few small files that everyone may read. */
-PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
-                                  const char *group, const char *unit);
+UnitCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
+                              const char *group, const char *unit);

@@ -35,8 +35,8 @@ typedef struct Looker {
         uint64_t deadline_usec;
         size_t bytes_max; /* of one file */
         ProcessIds pids;
-        VEC(Process) members;
-        PageUserCharges charges;
+        Processes members;
+        UnitCharges charges;
         ServerLook look;
 } Looker;
 

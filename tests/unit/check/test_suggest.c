@@ -9,9 +9,9 @@
 static const char host_text[] = "sizes 2M\nnode 0 total=16G free=15G\n";
 
 static Suggestions suggest_for(Arena *arena, const Config *config, const Sources *sources,
-                               const RunningProcesses *processes, const char *segments) {
+                               const Processes *processes, const char *segments) {
         const SourcesGatherer here = figures_gatherer(sources);
-        static const RunningProcesses nobody;
+        static const Processes nobody;
         const SuggestInput input = {
                 .config = config ? config : config_make(arena, NULL),
                 .topology = host_make(arena, host_text),
@@ -29,9 +29,8 @@ static const Suggestion *only(const Suggestions *suggestions) {
         return &suggestions->items[0];
 }
 
-static RunningProcess process_of(Arena *arena, const char *command, const char *unit,
-                                 const char *line) {
-        RunningProcess process = {.pid = 4711, .command = command, .unit = unit};
+static Process process_of(Arena *arena, const char *command, const char *unit, const char *line) {
+        Process process = {.pid = 4711, .command = command, .unit = unit};
         char *word;
 
         while ((word = text_next_word(arena, &line, " ")))
@@ -116,7 +115,7 @@ TEST(described_already) {
 
 /* A running postmaster of a cluster that was found is the same database. */
 TEST(running) {
-        RunningProcesses processes = {};
+        Processes processes = {};
 
         *vec_push(arena, &processes) =
                 process_of(arena, "postgres", "postgresql@15-main.service",
@@ -131,7 +130,7 @@ TEST(running) {
                 {"/srv/pg/postgresql.conf", "shared_buffers = 1GB\n"},
                 {"/srv/pg/PG_VERSION", "15\n"},
         };
-        processes = (RunningProcesses){};
+        processes = (Processes){};
         *vec_push(arena, &processes) =
                 process_of(arena, "postgres", "pg.service", "postgres -D /srv/pg");
         found = suggest_for(arena, NULL, test_sources(arena, data, ARRAY_LEN(data)), &processes,
@@ -144,9 +143,9 @@ TEST(running) {
 /* Nobody is made to write what would break the file, or its meaning. */
 /* In a container the same path is another cluster's; what the host has there is not read for it. */
 TEST(containers) {
-        RunningProcesses processes = {};
-        RunningProcess process = process_of(arena, "postgres", "libpod-12.scope",
-                                            "postgres -D /var/lib/postgresql/15/main");
+        Processes processes = {};
+        Process process = process_of(arena, "postgres", "libpod-12.scope",
+                                     "postgres -D /var/lib/postgresql/15/main");
 
         process.is_elsewhere = true;
         process.peak_bytes = 3 * GIB;
@@ -173,9 +172,9 @@ TEST(hostile_processes) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-                RunningProcesses processes = {};
-                RunningProcess process = process_of(arena, *lines[i] == 'j' ? "java" : "postgres",
-                                                    "a\nb.service", lines[i]);
+                Processes processes = {};
+                Process process = process_of(arena, *lines[i] == 'j' ? "java" : "postgres",
+                                             "a\nb.service", lines[i]);
 
                 *vec_push((Arena *) arena, &processes) = process;
                 Suggestions found =
@@ -232,7 +231,7 @@ TEST(segments) {
                 "0 1 1600 536870912 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
                 "0 2 1600 2097152 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
                 "0 3 1600 536870912 99 99 3 1000 1000 1000 1000 9 9 9 0 0\n";
-        RunningProcesses processes = {};
+        Processes processes = {};
 
         *vec_push((Arena *) arena, &processes) =
                 process_of(arena, "informix", "informix.service", "oninit -v");

@@ -32,10 +32,10 @@ TREE_TEST(seen) {
         tree_link(tree, "/srv/containers/1", "/proc/5000002/root");
         write_process(tree, "5000003", "pg.service");
         tree_write(tree, "/proc/meminfo", "");
-        RunningProcesses processes = processes_list(tree->root, tree->arena);
+        Processes processes = processes_list(tree->root, tree->arena);
 
         assert_int_equal(processes.n, 3);
-        const RunningProcess *one = &processes.items[0];
+        const Process *one = &processes.items[0];
 
         assert_int_equal(one->pid, 5000001);
         assert_int_equal(one->uid, 112);
@@ -70,7 +70,7 @@ TREE_TEST(containers) {
                 write_process(tree, "5000003", rows[i].group);
                 if (i == 0)
                         tree_link(tree, "/srv/data", "/proc/5000003/cwd");
-                RunningProcesses processes = processes_list(tree->root, tree->arena);
+                Processes processes = processes_list(tree->root, tree->arena);
 
                 assert_text(processes.items[0].container, rows[i].container);
                 assert_int_equal(processes.items[0].is_elsewhere, rows[i].container != NULL);
@@ -83,7 +83,7 @@ TEST(here) {
         CLEANUP(root_freep) Root *root = NULL;
 
         assert_int_equal(root_open("/", &root), 0);
-        RunningProcesses processes = processes_list(root, arena);
+        Processes processes = processes_list(root, arena);
         bool is_seen = false;
 
         VEC_FOREACH(process, &processes)

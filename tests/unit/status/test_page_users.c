@@ -245,8 +245,6 @@ TEST(numa_stat) {
 
 /* ---- rows ---- */
 
-typedef VEC(Process) Processes;
-
 static void add_process(Arena *arena, Processes *to, uint64_t pid, uint64_t parent_pid,
                         const char *unit, const char *numa_maps, const char *maps) {
         Process process = {.pid = pid,
@@ -263,7 +261,7 @@ static void add_process(Arena *arena, Processes *to, uint64_t pid, uint64_t pare
 }
 
 static PageUsers *make_on(Arena *arena, const char *host, const Processes *processes,
-                          const PageUserCharge *charge, const char *segments) {
+                          const UnitCharge *charge, const char *segments) {
         const PageUsersInput input = {
                 .topology = host_make(arena, host),
                 .processes = processes->items,
@@ -415,12 +413,12 @@ TEST(without_rights) {
 
 TEST(charges) {
         NodePages nodes[] = {{1, 5}, {0, 4}};
-        PageUserCharge charge = {.unit = "pg.service",
-                                 .page_size_bytes = 2 * MIB,
-                                 .pages = 9,
-                                 .reserved_pages = 20,
-                                 .nodes = nodes,
-                                 .n_nodes = 2};
+        UnitCharge charge = {.unit = "pg.service",
+                             .page_size_bytes = 2 * MIB,
+                             .pages = 9,
+                             .reserved_pages = 20,
+                             .used = nodes,
+                             .n_used = 2};
         Processes processes = {};
 
         add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
@@ -435,7 +433,7 @@ TEST(charges) {
 
 /* A charge tells the page size where processes do not. */
 TEST(charge_without_rights) {
-        PageUserCharge charge = {.unit = "pg.service", .page_size_bytes = GIB, .pages = 2};
+        UnitCharge charge = {.unit = "pg.service", .page_size_bytes = GIB, .pages = 2};
         Processes processes = {};
 
         add_process(arena, &processes, 5, 1, "pg.service", NULL, NULL);

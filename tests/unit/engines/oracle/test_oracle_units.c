@@ -44,7 +44,7 @@ TEST(unit) {
 
 /* Several that one unit starts are one instance, for their sum. */
 TEST(found) {
-        const RunningProcesses nobody = {};
+        const Processes nobody = {};
         Finder finder = {
                 .arena = arena,
                 .processes = &nobody,
