@@ -148,6 +148,7 @@ typedef struct HostView {
         const Config *config;
         const Topology *topology;
         const Ledger *ledger;
+        const char *no_before; /* why LEDGER lacks the pages of before hugeplan; NULL: it has them */
         const HostUse *use;
         const Plan *plan; /* made from the above */
         const ThpPlan *thp;
@@ -158,5 +159,7 @@ typedef struct HostView {
         const ProofList *proofs; /* of the instances that reserve pages */
         const SettingSources *setting_sources;
         const HistoryEntries *history;
-        const KernelLine *boot_line; /* the running kernel's */
+        const KernelLine *boot_line;           /* the running kernel's */
+        const struct Suggestions *suggestions; /* the databases found (check/suggest.h) */
+        uint64_t tables_bytes;                 /* page tables of the whole host; 0: not known */
 } HostView;

@@ -44,29 +44,31 @@ static bool take_entry(SetPages *set, const SettingSource *entry, const Topology
 }
 
 /* Returns the existing pages of a node that hugeplan did not add. */
-static uint64_t standing_pages(const Topology *topology, const Plan *plan, unsigned node,
-                               uint64_t page_size_bytes) {
-        const Pool *pool = topology_pool(topology, node, page_size_bytes);
-        const PlanPool *planned = plan ? plan_pool(plan, node, page_size_bytes) : NULL;
+static uint64_t standing_pages(const HostView *view, unsigned node, uint64_t page_size_bytes) {
+        const Pool *pool = topology_pool(view->topology, node, page_size_bytes);
+        const PlanPool *planned = view->plan ? plan_pool(view->plan, node, page_size_bytes) : NULL;
 
         return planned ? planned->found_pages : pool ? pool_persistent_pages(pool) : 0;
 }
 
-static void take_standing(SetPages *set, const Topology *topology, const Plan *plan) {
+static void take_standing(Arena *arena, const HostView *view, SetPages *set) {
+        const Topology *topology = view->topology;
         uint64_t pages = ARRAY_SUM(node, topology->nodes, topology->n_nodes,
-                                   standing_pages(topology, plan, node->id, set->page_size_bytes));
+                                   standing_pages(view, node->id, set->page_size_bytes));
 
         if (pages <= sum_of(set, topology))
                 return;
         for (size_t i = 0; i < topology->n_nodes; i++)
                 set->node_pages[i] =
-                        standing_pages(topology, plan, topology->nodes[i].id, set->page_size_bytes);
+                        standing_pages(view, topology->nodes[i].id, set->page_size_bytes);
         set->is_by_node = topology->n_nodes > 1;
         set->is_unexplained = true;
+        if (view->history)
+                set->who = history_say_who(arena, view->history, set->page_size_bytes);
 }
 
-SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology,
-                            const Plan *plan) {
+SetPagesList set_pages_find(Arena *arena, const HostView *view) {
+        const Topology *topology = view->topology;
         SetPagesList list = {};
 
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
@@ -76,10 +78,10 @@ SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const T
                                 ARENA_ARRAY(arena, uint64_t, MAX(topology->n_nodes, (size_t) 1)),
                 };
 
-                VEC_FOREACH(entry, &entries->list)
+                VEC_FOREACH(entry, &view->setting_sources->list)
                         if (entry->is_effective && take_entry(&set, entry, topology))
                                 *vec_push(arena, &set.sources) = entry;
-                take_standing(&set, topology, plan);
+                take_standing(arena, view, &set);
                 set.pages = sum_of(&set, topology);
                 if (set.pages > 0 || set.sources.n > 0)
                         *vec_push(arena, &list) = set;
@@ -108,7 +110,7 @@ static uint64_t known_pages(const Maker *maker, uint64_t page_size_bytes) {
         uint64_t described = ARRAY_SUM(
                 instance, maker->input->plan->instances, maker->input->plan->n_instances,
                 instance->page_size_bytes == page_size_bytes ? instance->pages_wanted : 0);
-        uint64_t found = VEC_SUM(suggestion, maker->import->suggestions,
+        uint64_t found = VEC_SUM(suggestion, maker->input->suggestions,
                                  suggestion->path ? suggestion->pages : 0);
 
         return page_size_bytes == maker->input->topology->default_page_size_bytes
@@ -124,7 +126,7 @@ static bool is_other(const Maker *maker, const PageUser *user, uint64_t page_siz
                !(unit &&
                  (ARRAY_ANY(instance, maker->input->config->instances,
                             maker->input->config->n_instances, text_equals(instance->unit, unit)) ||
-                  VEC_ANY(suggestion, maker->import->suggestions,
+                  VEC_ANY(suggestion, maker->input->suggestions,
                           text_equals(suggestion->unit, unit))));
 }
 
@@ -137,11 +139,12 @@ static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, un
                                : 0);
 }
 
-/* Splits REST by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the node's set
+/* Splits the rest of SET by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the node's set
  * pages. */
-static const char *split_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
+static const char *split_rest(const Maker *maker, const SetPages *set) {
         const Topology *topology = maker->input->topology;
-        uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes), left = rest;
+        uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes);
+        uint64_t left = set->rest_pages;
         Text parts = text_in(maker->arena);
 
         for (size_t i = 0; i < topology->n_nodes; i++) {
@@ -170,7 +173,7 @@ static const char *split_rest(const Maker *maker, const SetPages *set, uint64_t 
         return text_string(&parts);
 }
 
-static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
+static void add_rest(const Maker *maker, const SetPages *set) {
         Arena *arena = maker->arena;
         const Topology *topology = maker->input->topology;
         bool is_default = set->page_size_bytes == topology->default_page_size_bytes;
@@ -179,7 +182,7 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
         Text text = text_in(arena);
 
         text_printf(&text, "# Set so far, beyond what the databases on this host need: %s.\n",
-                    format_page_count_and_size(arena, rest, set->page_size_bytes));
+                    format_page_count_and_size(arena, set->rest_pages, set->page_size_bytes));
         VEC_FOREACH(source, &set->sources)
                 text_printf(&text, "#   %s\n",
                             text_printable(arena, setting_source_format(arena, *source)));
@@ -203,9 +206,9 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
             (topology->n_nodes > 1 &&
              ARRAY_ANY(node, topology->nodes, topology->n_nodes,
                        others_pages_on(maker, set->page_size_bytes, node->id) > 0)))
-                text_printf(&text, "NodeMemory=%s\n", split_rest(maker, set, rest));
+                text_printf(&text, "NodeMemory=%s\n", split_rest(maker, set));
         else
-                text_printf(&text, "Pages=%" PRIu64 "\n", rest);
+                text_printf(&text, "Pages=%" PRIu64 "\n", set->rest_pages);
         *vec_push(arena, &maker->import->files) = (ImportFile){
                 arena_printf(arena, PATH_CONFIG_ETC "/" NAME_REST "%s%s" NAME_CONFIG_SUFFIX,
                              is_default ? "" : "-", is_default ? "" : size),
@@ -215,11 +218,10 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
 static void add_pages(const Maker *maker) {
         const HostView *input = maker->input;
         const Plan *plan = input->plan;
-        const SetPagesList list =
-                set_pages_find(maker->arena, input->setting_sources, input->topology, plan);
 
-        VEC_FOREACH(set, &list) {
-                uint64_t size_bytes = set->page_size_bytes, known = known_pages(maker, size_bytes);
+        maker->import->pages = set_pages_find(maker->arena, input);
+        VEC_FOREACH(set, &maker->import->pages) {
+                uint64_t size_bytes = set->page_size_bytes;
                 /* Unexplained pages may belong to an instance, as its segments do; they are among the existing pages. */
                 uint64_t others = set->is_unexplained && input->config->n_instances > 0
                                           ? 0
@@ -233,21 +235,13 @@ static void add_pages(const Maker *maker) {
                                                            !instance->demand->config->unit
                                                    ? instance->pages_wanted
                                                    : 0);
-                uint64_t rest = set->pages == 0 ? 0
-                                                : MAX(sub_floored(set->pages, known),
-                                                      sub_floored(others, loose));
 
-                *vec_push(maker->arena, &maker->import->pages) = (ImportPages){
-                        .page_size_bytes = size_bytes,
-                        .set_pages = set->pages,
-                        .who = set->is_unexplained
-                                       ? history_say_who(maker->arena, input->history, size_bytes)
-                                       : NULL,
-                        .known_pages = known,
-                        .rest_pages = rest,
-                };
-                if (rest > 0)
-                        add_rest(maker, set, rest);
+                set->known_pages = known_pages(maker, size_bytes);
+                if (set->pages > 0)
+                        set->rest_pages = MAX(sub_floored(set->pages, set->known_pages),
+                                              sub_floored(others, loose));
+                if (set->rest_pages > 0)
+                        add_rest(maker, set);
         }
 }
 
@@ -259,7 +253,7 @@ static bool needs_limit(const Suggestion *suggestion) {
 }
 
 static void add_databases(const Maker *maker) {
-        VEC_FOREACH(suggestion, maker->import->suggestions) {
+        VEC_FOREACH(suggestion, maker->input->suggestions) {
                 const char *text = suggestion->text;
 
                 if (!suggestion->path)
@@ -297,7 +291,7 @@ static void compare_with_host(const Maker *maker) {
         if (memory == 0 || wanted <= most)
                 return;
         *excess = (ImportExcess){.wanted_bytes = wanted, .most_bytes = most};
-        VEC_FOREACH(suggestion, maker->import->suggestions)
+        VEC_FOREACH(suggestion, maker->input->suggestions)
                 if (suggestion->path &&
                     suggestion->pages > (excess->largest ? excess->largest->pages : 0))
                         excess->largest = suggestion;
@@ -336,7 +330,7 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                 *ret = IMPORT_REMOVE;
                 return setting_source_explains(entry, "0") ? NULL : place;
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
-                return VEC_ANY(suggestion, maker->import->suggestions, needs_limit(suggestion)) ||
+                return VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) ||
                                        config_needs_group(maker->input->config)
                                ? "hugeplan sets its own group; 'hugeplanctl check' names the users that must be members"
                                : NULL;
@@ -361,7 +355,7 @@ static void add_line(const Maker *maker, ImportLine line) {
 static void add_login_limits(const Maker *maker) {
         VEC_FOREACH(limit, &maker->input->facts->login_limits) {
                 const Suggestion *owned = VEC_FIND(
-                        suggestion, maker->import->suggestions,
+                        suggestion, maker->input->suggestions,
                         needs_limit(suggestion) &&
                                 text_equals(suggestion->engine->default_user, limit->domain));
 
@@ -381,8 +375,8 @@ static void add_login_limits(const Maker *maker) {
         }
 }
 
-Import import_make(Arena *arena, const HostView *view, const Suggestions *suggestions) {
-        Import import = {.suggestions = suggestions};
+Import import_make(Arena *arena, const HostView *view) {
+        Import import = {};
         const Maker maker = {arena, view, &import};
 
         add_databases(&maker);

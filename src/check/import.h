@@ -20,27 +20,20 @@ typedef struct SetPages {
         uint64_t *node_pages; /* by index of the node */
         bool is_by_node;      /* the nodes were chosen; else the kernel spreads the pages */
         bool is_unexplained;  /* more exist than any entry that was read sets */
+        const char *who; /* then: who may have set them, by the history; NULL: that was not read */
         VEC(const SettingSource *) sources; /* those that contribute */
+        /* By import_make(): */
+        uint64_t known_pages; /* needed by instances and the databases found */
+        uint64_t rest_pages;  /* reserved for others: set beyond that, or used by them, if more */
 } SetPages;
 
 typedef VEC(SetPages) SetPagesList;
 
 /* Returns the sizes with pages set by others, largest first: the existing ones, or those that a boot without hugeplan
  * would leave after all configuration of other programs that was read; the larger number of both. The kernel command line, sysctl.d and tmpfiles.d apply in
- * this order; when tuned and sysfsutils apply is not known, so only their larger number counts. Pages that PLAN (NULL:
- * none yet) has reserved do not count. */
-SetPagesList set_pages_find(Arena *arena, const SettingSources *entries, const Topology *topology,
-                            const Plan *plan);
-
-/* A host without any instances: its databases, how their memory is mapped, the page tables that this costs, and what
- * sets huge pages. */
-typedef struct FirstLook {
-        const Suggestions *suggestions;
-        const SetPagesList *set_pages;
-        const HistoryEntries *history; /* NULL: the pages are all explained */
-        const Topology *topology;
-        uint64_t tables_bytes; /* page tables of the whole host; 0: not known */
-} FirstLook;
+ * this order; when tuned and sysfsutils apply is not known, so only their larger number counts. Pages that the plan of
+ * VIEW (NULL: none yet) has reserved do not count. */
+SetPagesList set_pages_find(Arena *arena, const HostView *view);
 
 typedef struct ImportFile {
         const char *path, *text;
@@ -61,15 +54,6 @@ typedef struct ImportLine {
         const char *advice;
 } ImportLine;
 
-/* The pages of one size that are set. */
-typedef struct ImportPages {
-        uint64_t page_size_bytes;
-        uint64_t set_pages;
-        const char *who;      /* who may have set pages that no line explains; NULL: explained */
-        uint64_t known_pages; /* needed by instances and the databases found */
-        uint64_t rest_pages;  /* reserved for others: set beyond that, or used by them, if more */
-} ImportPages;
-
 /* More than the nodes of the host can provide. */
 typedef struct ImportExcess {
         uint64_t wanted_bytes;     /* of all instances, proposed ones included; 0: they fit */
@@ -81,12 +65,12 @@ typedef struct ImportExcess {
 typedef struct Import {
         VEC(ImportFile) files; /* for the databases found, then the rest by page size */
         VEC(ImportLine) lines;
-        VEC(ImportPages) pages;
-        const Suggestions *suggestions; /* the databases found */
+        SetPagesList pages;
         ImportExcess excess;
 } Import;
 
-Import import_make(Arena *arena, const HostView *view, const Suggestions *suggestions);
+/* VIEW has the databases found. */
+Import import_make(Arena *arena, const HostView *view);
 
 /* Holds "remove", "keep" and "look". */
 extern const char *const import_action_names[];

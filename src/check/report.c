@@ -25,13 +25,12 @@ static bool has_same_cause(const Proof *a, const Proof *b) {
 }
 
 static void add_findings(Arena *arena, Report *report) {
-        const ReportInput *input = report->input;
-        const Proof *list = input->proofs->list.items;
-        size_t n = input->proofs->list.n;
+        const Proof *list = report->proofs->list.items;
+        size_t n = report->proofs->list.n;
         Diags problems = diags_in(arena);
-        VEC(ReportFinding) all = {};
+        FindingList all = {};
 
-        diags_add_all(&problems, &input->status->problems);
+        diags_add_all(&problems, &report->status->problems);
         /* The same cause of several instances is reported once. */
         for (size_t i = 0; i < n; i++) {
                 bool is_unknown = list[i].outcome == OUTCOME_UNKNOWN;
@@ -55,9 +54,9 @@ static void add_findings(Arena *arena, Report *report) {
                 proof_add_problems(&proof, SEVERITY_ERROR, &problems);
         }
         VEC_FOREACH(problem, &problems.list)
-                *vec_push(arena, &all) = (ReportFinding){*problem, false};
-        VEC_FOREACH(finding, &input->findings->list)
-                *vec_push(arena, &all) = (ReportFinding){finding->diag, finding->hurts};
+                *vec_push(arena, &all) = (Finding){.diag = *problem};
+        VEC_FOREACH(finding, &report->checked->list)
+                *vec_push(arena, &all) = *finding;
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
                 VEC_FOREACH(finding, &all) {
                         const Diag *diag = &finding->diag;
@@ -87,17 +86,16 @@ typedef struct Counts {
 } Counts;
 
 static Counts count(Arena *arena, const Report *report) {
-        const ReportInput *input = report->input;
-        Counts counts = {.n_hurting = findings_count_hurting(input->findings)};
+        Counts counts = {.n_hurting = findings_count_hurting(report->checked)};
 
-        ARRAY_FOREACH(each, input->status->instances, input->status->n_instances) {
+        ARRAY_FOREACH(each, report->status->instances, report->status->n_instances) {
                 counts.reserves = counts.reserves || each->pages_wanted > 0;
                 if (!verdict_lets_start(each->verdict))
                         *vec_push(arena, &counts.barred) = each->name;
                 else if (each->verdict != VERDICT_READY)
                         *vec_push(arena, &counts.degraded) = each->name;
         }
-        VEC_FOREACH(proof, &input->proofs->list) {
+        VEC_FOREACH(proof, &report->proofs->list) {
                 counts.n_running += proof->look->is_running;
                 if (proof->outcome == OUTCOME_UNKNOWN)
                         *vec_push(arena, &counts.unknown) = proof->instance->name;
@@ -164,32 +162,30 @@ static void say_who_runs(Text *text, const Counts *counts) {
                 text_printf(text, "cannot be judged (%s)", some_of(text->arena, unknown));
 }
 
-static void say_first_look(Text *text, const FirstLook *look) {
-        size_t n = 0;
-
-        text_add(text, look ? "No database is described to hugeplan on this host yet"
-                            : "No instance is in effect on this host yet");
-        if (!look)
+static void say_first_look(Text *text, const HostView *look) {
+        text_add(text, look->suggestions ? "No database is described to hugeplan on this host yet"
+                                         : "No instance is in effect on this host yet");
+        if (!look->suggestions)
                 return;
-        VEC_FOREACH(suggestion, look->suggestions)
-                n += suggestion->engine->reserves;
+        uint64_t n = VEC_SUM(each, look->suggestions, each->engine->reserves);
+        const SetPagesList list = set_pages_find(text->arena, look);
+
         if (n > 0)
-                text_printf(text, "; %zu that could use huge pages %s found", n,
+                text_printf(text, "; %" PRIu64 " that could use huge pages %s found", n,
                             n == 1 ? "was" : "were");
-        VEC_FOREACH(set, look->set_pages)
+        VEC_FOREACH(set, &list)
                 text_printf(
                         text, "; others set %s",
                         format_page_count_and_size(text->arena, set->pages, set->page_size_bytes));
 }
 
 static void judge_all(Arena *arena, Report *report) {
-        const ReportInput *input = report->input;
         const Counts counts = count(arena, report);
         Text text = text_in(arena);
 
-        if (input->status->n_instances == 0) {
+        if (report->status->n_instances == 0) {
                 report->verdict = REPORT_NOT_PLANNED;
-                say_first_look(&text, input->first_look);
+                say_first_look(&text, report->view);
         } else {
                 bool is_wrong = counts.barred.n > 0 || counts.wrong.n > 0 || counts.has_error;
                 bool is_fine = counts.degraded.n == 0 && counts.unknown.n == 0 &&
@@ -199,7 +195,7 @@ static void judge_all(Arena *arena, Report *report) {
                 report->verdict = is_wrong  ? REPORT_NOT_AS_PLANNED
                                   : is_fine ? REPORT_AS_PLANNED
                                             : REPORT_ATTENTION;
-                say_who_starts(&text, &counts, input->status->n_instances);
+                say_who_starts(&text, &counts, report->status->n_instances);
                 say_who_runs(&text, &counts);
         }
         if (report->wasted_bytes > 0)
@@ -219,19 +215,18 @@ static void leave_out(Arena *arena, Report *report, const char *what, const char
 }
 
 static void add_left_out(Arena *arena, Report *report) {
-        const ReportInput *input = report->input;
         size_t n_missing = 0;
 
-        if (!input->host)
+        if (!report->host)
                 leave_out(arena, report, "The host's name", "it cannot be read");
-        if (!input->when)
+        if (!report->when)
                 leave_out(arena, report, "Date and time",
                           "this is a captured host, and the time of its capture is not known");
-        if (input->no_before)
-                leave_out(arena, report, "Pages before hugeplan", input->no_before);
-        if (input->history->missing)
-                leave_out(arena, report, "History", input->history->missing);
-        VEC_FOREACH(proof, &input->proofs->list) {
+        if (report->view->no_before)
+                leave_out(arena, report, "Pages before hugeplan", report->view->no_before);
+        if (report->view->history->missing)
+                leave_out(arena, report, "History", report->view->history->missing);
+        VEC_FOREACH(proof, &report->proofs->list) {
                 /* The reason of an unknown outcome is among the findings. */
                 if (proof->outcome == OUTCOME_UNKNOWN)
                         continue;
@@ -246,14 +241,10 @@ static void add_left_out(Arena *arena, Report *report) {
                                        n_missing - MISSING_MAX));
 }
 
-Report *report_make(Arena *arena, const ReportInput *input) {
-        Report *report = ARENA_NEW(arena, Report);
-
-        report->input = input;
-        report->wasted_bytes = VEC_SUM(row, &input->proofs->waste,
+void report_judge(Arena *arena, Report *report) {
+        report->wasted_bytes = VEC_SUM(row, &report->proofs->waste,
                                        mul_saturated(row->pages, row->page_size_bytes));
         add_findings(arena, report);
         judge_all(arena, report);
         add_left_out(arena, report);
-        return report;
 }

@@ -11,24 +11,6 @@
 #include "status/history.h"
 #include "status/waste.h"
 
-typedef struct ReportInput {
-        const char *host; /* the host's name; NULL: not known */
-        const char *when; /* as text; NULL: not known */
-        const Status *status;
-        const Proofs *proofs;
-        const Findings *findings; /* those of `check` */
-        /* From the files, which may be newer than STATUS. */
-        const Config *config;
-        const Plan *plan;
-        const Figures *figures;
-        const Topology *topology;
-        const Ledger *ledger;  /* has the pages that existed before hugeplan */
-        const char *no_before; /* why LEDGER has none of them; NULL: it has */
-        const HistoryEntries *history;
-        const FirstLook *first_look; /* NULL: instances are described */
-        uint64_t tables_bytes;       /* page tables of the whole host; 0: not known */
-} ReportInput;
-
 typedef enum ReportVerdict {
         REPORT_NOT_PLANNED, /* no instance is described */
         REPORT_AS_PLANNED,
@@ -36,19 +18,20 @@ typedef enum ReportVerdict {
         REPORT_NOT_AS_PLANNED,
 } ReportVerdict;
 
-typedef struct ReportFinding {
-        Diag diag;
-        bool hurts; /* at the next start of a database, or of the host */
-} ReportFinding;
-
 typedef struct Report {
-        const ReportInput *input;
+        const char *host; /* the host's name; NULL: not known */
+        const char *when; /* as text; NULL: not known */
+        const Status *status;
+        const Proofs *proofs;
+        const Findings *checked; /* the findings of `check` */
+        /* From the files, which may be newer than STATUS. With suggestions, this is the first look at a host. */
+        const HostView *view;
+        /* What report_judge() makes of these: */
         ReportVerdict verdict;
-        const char *sentence;        /* explains the verdict */
-        VEC(ReportFinding) findings; /* errors first, each finding once */
+        const char *sentence; /* explains the verdict */
+        FindingList findings; /* errors first, each finding once */
         uint64_t wasted_bytes;
         VEC(const char *) left_out; /* sentences */
 } Report;
 
-/* Returns a report in ARENA, which refers to INPUT. */
-Report *report_make(Arena *arena, const ReportInput *input);
+void report_judge(Arena *arena, Report *report);

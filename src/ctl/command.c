@@ -67,6 +67,7 @@ HostView local_view(const Look *look) {
                 .config = look->config,
                 .topology = look->topology,
                 .ledger = look->ledger,
+                .no_before = look->state,
                 .use = look->use,
                 .plan = look->plan,
                 .thp = &look->host.thp,

@@ -53,9 +53,7 @@ static int check_files(Command *command) {
 
 typedef struct Check {
         Command *command;
-        Arena *arena;
-        const Look *look;
-        HostView view;
+        HostView *view;
         Dropins dropins;
         const Sources *sources; /* the present ones */
 } Check;
@@ -90,18 +88,17 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
 
 /* Returns the figures of all instances whose product's files are read, even if the configuration gives the size: the
  * rules compare both. */
-static const Figures *derive_figures(const Check *check) {
-        const Look *look = check->look;
-        OwnerGatherer owner = gather_as_owner(check->command->root);
-        Figures *figures = ARENA_NEW(check->arena, Figures);
+static const Figures *derive_figures(Command *command, const Config *config,
+                                     const Topology *topology) {
+        Arena *arena = command->arena;
+        OwnerGatherer owner = gather_as_owner(command->root);
+        Figures *figures = ARENA_NEW(arena, Figures);
 
-        *figures = figures_derive(check->arena, look->config, look->topology, &owner.gatherer,
-                                  FIGURES_ALL);
-        ARRAY_FOREACH(instance, look->config->instances, look->config->n_instances)
+        *figures = figures_derive(arena, config, topology, &owner.gatherer, FIGURES_ALL);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (!instance->refusal && instance->engine->has_auto &&
                     instance->memory_kind != MEMORY_AUTO)
-                        figures_add(check->arena, instance, look->topology, &owner.gatherer,
-                                    figures);
+                        figures_add(arena, instance, topology, &owner.gatherer, figures);
         return figures;
 }
 
@@ -109,13 +106,13 @@ static const Figures *derive_figures(const Check *check) {
  * mounts. */
 static void add_units(const Check *check, Diags *problems) {
         const Command *command = check->command;
-        Arena *arena = check->arena;
-        const Config *config = check->look->config;
-        const HostFacts *facts = check->view.facts;
+        Arena *arena = command->arena;
+        const Config *config = check->view->config;
+        const HostFacts *facts = check->view->facts;
         const UnitSearch search = unit_search(check->sources);
         const UnitMatchInput match = {
                 .config = config,
-                .plan = check->look->plan,
+                .plan = check->view->plan,
                 .search = &search,
                 .is_asked = true,
         };
@@ -144,7 +141,7 @@ static void add_units(const Check *check, Diags *problems) {
                 return;
         if (!command->draft) { /* a draft has none yet */
                 const MountUnits mounts =
-                        mounts_of(command->root, arena, config, check->look->topology);
+                        mounts_of(command->root, arena, config, check->view->topology);
 
                 dropin_check(command->root, &check->dropins, &found);
                 mounts_check(command->root, &mounts, &found);
@@ -170,61 +167,58 @@ static void add_units(const Check *check, Diags *problems) {
                         unread.string);
 }
 
-/* Reads the host once, and derives it as it is after the plan. */
-static void read_facts(Check *check) {
-        const Root *root = check->command->root;
-        const Look *look = check->look;
-        Arena *arena = check->arena;
-        const DropinInput dropin = dropin_input(root, arena, look->config, HUGEPLANCTL);
+/* Reads the host once, and derives it as it is after the plan and its WRITES. */
+static void read_facts(Check *check, const HostWrites *writes) {
+        Command *command = check->command;
+        const Root *root = command->root;
+        HostView *view = check->view;
+        Arena *arena = command->arena;
+        const DropinInput dropin = dropin_input(root, arena, view->config, HUGEPLANCTL);
         Accounts *accounts = ARENA_NEW(arena, Accounts);
 
-        *accounts = accounts_for_limits(root, arena, look->config);
-        check->view.accounts = accounts;
-        check->view.figures = derive_figures(check);
+        *accounts = accounts_for_limits(root, arena, view->config);
+        view->accounts = accounts;
+        view->figures = derive_figures(command, view->config, view->topology);
         check->dropins = dropins_make(arena, &dropin);
-        check->view.setting_sources = setting_sources_find(root, arena, look->topology);
-        Overlay overlay = host_after(arena, check->sources, look->config, look->plan,
-                                     &look->host.writes, &check->dropins);
-        HostFacts *facts = host_facts_read(arena, &overlay.sources, look->config, look->topology,
-                                           check->view.figures);
+        view->setting_sources = setting_sources_find(root, arena, view->topology);
+        Overlay overlay = host_after(arena, check->sources, view->config, view->plan, writes,
+                                     &check->dropins);
+        HostFacts *facts = host_facts_read(arena, &overlay.sources, view->config, view->topology,
+                                           view->figures);
 
         alert_logs_read(root, arena, facts);
-        check->view.facts = facts;
+        view->facts = facts;
 }
 
 /* Adds problems in the databases' own files, if an instance's size depends on them. */
-static void add_gathered(const Check *check, Diags *problems) {
+static void add_gathered(const HostView *view, Diags *problems) {
         const Gathered *last = NULL;
 
-        VEC_FOREACH(figure, check->view.figures) {
+        VEC_FOREACH(figure, view->figures) {
                 if (figure->gathered != last && figure->gathered &&
-                    config_find(check->look->config, figure->instance)->memory_kind == MEMORY_AUTO)
+                    config_find(view->config, figure->instance)->memory_kind == MEMORY_AUTO)
                         diags_add_all(problems, &figure->gathered->problems);
                 last = figure->gathered;
         }
 }
 
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
-                      const Look **ret_look) {
+                      HostView *view) {
         Arena *arena = command->arena;
-        const Look *look = *ret_look = local_load(command, true, NULL);
+        const Look *look = local_load(command, true, NULL);
         HostSources sources = host_sources(command->root, arena);
         Overlay overlay = overlay_over(&sources.sources);
-        Check check = {.command = command,
-                       .arena = arena,
-                       .look = look,
-                       .view = local_view(look),
-                       .sources = &overlay.sources};
-        HostView *view = &check.view;
+        Check check = {.command = command, .view = view, .sources = &overlay.sources};
         Diags problems = diags_in(arena);
-        const ProofList own =
-                status && !proofs ? prove_all(command, status, NULL, look->config, look->topology)
-                                  : (ProofList){};
+        ProofList *own = ARENA_NEW(arena, ProofList);
 
+        if (status && !proofs)
+                *own = prove_all(command, status, NULL, look->config, look->topology);
+        *view = local_view(look);
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
         oracle_files_add(command->root, arena, &overlay);
-        read_facts(&check);
+        read_facts(&check, &look->host.writes);
         /* Problems that the plan leaves; conflicts_add() reports the group that it replaces. */
         VEC_FOREACH(problem, &look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
@@ -247,7 +241,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                         if (rule_may_be_silenced(problem->id))
                                 diags_add(&problems, problem);
         }
-        add_gathered(&check, &problems);
+        add_gathered(view, &problems);
         /* A reload cures this, so it is a notice only. Mistakes in the files are found by check itself. */
         for (size_t i = 0; status && i < status->problems.list.n; i++) {
                 Diag pending = status->problems.list.items[i];
@@ -257,7 +251,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                         diags_add(&problems, &pending);
         }
         view->page_users = page_users_find(command->root, arena, look->topology);
-        view->proofs = proofs ? proofs : &own;
+        view->proofs = proofs ? proofs : own;
         view->history = journal_read(command);
         view->boot_line =
                 kernel_line_read(arena, look->topology->kernel_command_line, NULL, look->topology);
@@ -270,7 +264,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
 }
 
 int verb_check(Command *command) {
-        const Look *look;
+        HostView view;
 
         if (command->n_arguments > 0 && command->draft)
                 return log_failure(EXIT_USAGE,
@@ -278,7 +272,7 @@ int verb_check(Command *command) {
         if (command->n_arguments > 0)
                 return check_files(command);
         const Status *status = command->draft ? NULL : status_now(command, NULL);
-        const Findings findings = findings_now(command, status, NULL, &look);
+        const Findings findings = findings_now(command, status, NULL, &view);
 
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(&findings));

@@ -45,11 +45,7 @@ static json_t *settings_to_json(Arena *arena, const Settings *settings) {
 
         VEC_FOREACH(setting, settings)
                 if (settings_find(settings, setting->name) == setting)
-                        json_array_append_new(
-                                list,
-                                json_pack("{so so so}", "name", text_to_json(arena, setting->name),
-                                          "value", text_to_json(arena, setting->value), "origin",
-                                          text_to_json(arena, setting->origin)));
+                        json_array_append_new(list, setting_to_json(arena, setting));
         return list;
 }
 

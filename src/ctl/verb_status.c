@@ -45,12 +45,13 @@ static int print_status(Command *command, const Status *status, const Config *co
         } else {
                 /* The first look reads a host's units and databases: for a person, not for programs that poll. */
                 bool may_look = isatty(STDOUT_FILENO) || !root_is_host(command->root);
-                const FirstLook *look =
-                        command->is_watching || !may_look ? NULL : first_look_now(command, status);
+                HostView view = {};
+                bool has_looked = !command->is_watching && may_look &&
+                                  first_look_add(command, status, &view);
 
                 fputs(render_status(arena, status, &command->render), stdout);
-                if (look)
-                        fputs(render_first_look(arena, look, &command->render), stdout);
+                if (has_looked)
+                        fputs(render_first_look(arena, &view, &command->render), stdout);
                 else if (!may_look && status->n_instances == 0)
                         puts("\nNext: hugeplanctl import     find the databases of this host");
         }

@@ -47,9 +47,9 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look);
 void add_outcomes(Command *command, Status *status);
 
 /* The findings of `check` with STATUS (NULL: for a draft) and PROOFS of the databases (NULL: they are made here); sets
- * *RET_LOOK to the look used. */
+ * VIEW to what was judged. */
 Findings findings_now(Command *command, const Status *status, const ProofList *proofs,
-                      const Look **ret_look);
+                      HostView *view);
 
-/* What is found on a host without instances; NULL if any is described. */
-const FirstLook *first_look_now(Command *command, const Status *status);
+/* Adds to VIEW, which may be empty, what is found on a host without instances. Returns false if any is described. */
+bool first_look_add(Command *command, const Status *status, HostView *view);

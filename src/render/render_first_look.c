@@ -13,10 +13,10 @@ typedef struct UnitMemory {
         uint64_t huge_bytes;   /* likewise in huge pages */
 } UnitMemory;
 
-static UnitMemory memory_of(const FirstLook *look, const char *unit) {
+static UnitMemory memory_of(const HostView *view, const char *unit) {
         UnitMemory memory = {};
 
-        VEC_FOREACH(process, &look->suggestions->processes) {
+        VEC_FOREACH(process, &view->suggestions->processes) {
                 if (!unit || !text_equals(process->unit, unit))
                         continue;
                 memory.is_running = true;
@@ -27,13 +27,13 @@ static UnitMemory memory_of(const FirstLook *look, const char *unit) {
         return memory;
 }
 
-static uint64_t needed_bytes(const FirstLook *look, const Suggestion *suggestion) {
-        return mul_saturated(suggestion->pages, topology_usual_page_size(look->topology));
+static uint64_t needed_bytes(const HostView *view, const Suggestion *suggestion) {
+        return mul_saturated(suggestion->pages, topology_usual_page_size(view->topology));
 }
 
 /* Returns the page tables of a session that touches the whole segment; 0: not known. */
-static uint64_t tables_of_session(const FirstLook *look, const Suggestion *suggestion) {
-        return page_tables_bytes(needed_bytes(look, suggestion), look->topology->base_page_bytes);
+static uint64_t tables_of_session(const HostView *view, const Suggestion *suggestion) {
+        return page_tables_bytes(needed_bytes(view, suggestion), view->topology->base_page_bytes);
 }
 
 /* Returns whether all sessions share one page table: they are threads. */
@@ -41,9 +41,9 @@ static bool has_one_table(const Suggestion *suggestion) {
         return !engine_reader(suggestion->engine)->sessions_setting;
 }
 
-static const char *tables_at_worst(Arena *arena, const FirstLook *look,
+static const char *tables_at_worst(Arena *arena, const HostView *view,
                                    const Suggestion *suggestion) {
-        uint64_t bytes = tables_of_session(look, suggestion);
+        uint64_t bytes = tables_of_session(view, suggestion);
 
         if (bytes == 0)
                 return "-";
@@ -57,26 +57,26 @@ static const char *tables_at_worst(Arena *arena, const FirstLook *look,
 }
 
 /* Returns the next command; NULL: there is none. */
-static const char *next_command(const FirstLook *look) {
-        return look->set_pages->n > 0 || VEC_ANY(suggestion, look->suggestions, suggestion->path)
+static const char *next_command(const HostView *view, const SetPagesList *set_pages) {
+        return set_pages->n > 0 || VEC_ANY(suggestion, view->suggestions, suggestion->path)
                        ? "hugeplanctl import"
                        : NULL;
 }
 
-static void add_databases(Text *text, const FirstLook *look, const RenderOptions *options) {
+static void add_databases(Text *text, const HostView *view, const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table =
                 table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
 
-        VEC_FOREACH(suggestion, look->suggestions) {
-                const UnitMemory memory = memory_of(look, suggestion->unit);
+        VEC_FOREACH(suggestion, view->suggestions) {
+                const UnitMemory memory = memory_of(view, suggestion->unit);
                 uint64_t huge = memory.huge_bytes, small = memory.small_bytes;
 
                 if (!suggestion->engine->reserves)
                         continue;
                 table_add(table, suggestion->title);
                 table_add(table, render_size(arena, suggestion->pages,
-                                             topology_usual_page_size(look->topology)));
+                                             topology_usual_page_size(view->topology)));
                 if (!memory.is_running)
                         table_add(table, suggestion->unit ? "does not run" : NULL);
                 else if (huge > 0)
@@ -88,7 +88,7 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
                         table_add(table, "runs");
                 table_add(table,
                           memory.is_running ? format_size(arena, memory.tables_bytes) : NULL);
-                table_add(table, tables_at_worst(arena, look, suggestion));
+                table_add(table, tables_at_worst(arena, view, suggestion));
                 table_add(table, suggestion->unit);
         }
         if (table_rows(table) == 0) {
@@ -103,25 +103,25 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
                 text,
                 "\nTABLES: page tables, next to nothing with huge pages; at worst, where every session\n"
                 "touches all of the memory that the database shares.\n");
-        if (look->tables_bytes > 0)
+        if (view->tables_bytes > 0)
                 text_printf(text, "All page tables of this host take %s now.\n",
-                            format_size(arena, look->tables_bytes));
+                            format_size(arena, view->tables_bytes));
 }
 
-char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
-        const char *next = next_command(look);
+char *render_first_look(Arena *arena, const HostView *view, const RenderOptions *options) {
+        const SetPagesList set_pages = set_pages_find(arena, view);
+        const char *next = next_command(view, &set_pages);
         Text text = text_in(arena);
 
-        add_databases(&text, look, options);
-        VEC_FOREACH(set, look->set_pages) {
+        add_databases(&text, view, options);
+        VEC_FOREACH(set, &set_pages) {
                 text_printf(&text, "\nSet by others: %s\n",
                             format_page_count_and_size(arena, set->pages, set->page_size_bytes));
                 VEC_FOREACH(source, &set->sources)
                         text_printf(&text, "  %s\n",
                                     text_printable(arena, setting_source_format(arena, *source)));
                 if (set->is_unexplained)
-                        text_printf(&text, "  " SET_PAGES_UNEXPLAINED "\n  %s\n",
-                                    history_say_who(arena, look->history, set->page_size_bytes));
+                        text_printf(&text, "  " SET_PAGES_UNEXPLAINED "\n  %s\n", set->who);
         }
         if (next)
                 text_printf(&text,
@@ -135,12 +135,13 @@ char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions
 
 /* ---- JSON ---- */
 
-json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
+json_t *first_look_to_json(Arena *arena, const HostView *view) {
+        const SetPagesList list = set_pages_find(arena, view);
         json_t *databases = json_array();
 
-        VEC_FOREACH(suggestion, look->suggestions) {
-                const UnitMemory memory = memory_of(look, suggestion->unit);
-                uint64_t tables_bytes = tables_of_session(look, suggestion);
+        VEC_FOREACH(suggestion, view->suggestions) {
+                const UnitMemory memory = memory_of(view, suggestion->unit);
+                uint64_t tables_bytes = tables_of_session(view, suggestion);
                 bool has_one = has_one_table(suggestion);
                 json_t *now = json_null();
 
@@ -155,7 +156,7 @@ json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
                         databases,
                         json_pack("{ss ss ss? so so so so so}", "title", suggestion->title,
                                   "engine", suggestion->engine->name, "unit", suggestion->unit,
-                                  "neededBytes", known_to_json(needed_bytes(look, suggestion)),
+                                  "neededBytes", known_to_json(needed_bytes(view, suggestion)),
                                   "sessionsMax", known_to_json(suggestion->sessions),
                                   "sessionPageTableBytes",
                                   known_to_json(has_one ? 0 : tables_bytes), "worstPageTableBytes",
@@ -164,18 +165,15 @@ json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
                                   "now", now));
         }
         json_t *set_pages = VEC_TO_JSON(
-                set, look->set_pages,
+                set, &list,
                 json_pack("{so so so ss?}", "pageSizeBytes", count_to_json(set->page_size_bytes),
                           "pages", count_to_json(set->pages), "sources",
                           VEC_TO_JSON(source, &set->sources,
                                       json_string(text_printable(
                                               arena, setting_source_format(arena, *source)))),
-                          "who",
-                          set->is_unexplained
-                                  ? history_say_who(arena, look->history, set->page_size_bytes)
-                                  : NULL));
+                          "who", set->who));
 
         return json_pack("{so so so ss?}", "databases", databases, "setByOthers", set_pages,
-                         "pageTableBytes", known_to_json(look->tables_bytes), "next",
-                         next_command(look));
+                         "pageTableBytes", known_to_json(view->tables_bytes), "next",
+                         next_command(view, &list));
 }

@@ -31,27 +31,28 @@ static json_t *entry_to_json(const HistoryEntry *entry) {
 
 /* ---- where sizes come from ---- */
 
-/* Returns the setting that decides most of the database's size. */
-static json_t *setting_to_json(Arena *arena, const ReportInput *input,
-                               const InstanceConfig *config) {
-        const char *name = config->engine->memory_setting;
-        const Figure *figure =
-                name ? VEC_FIND(each, input->figures,
-                                text_equals(each->instance, config->name) && each->gathered)
-                     : NULL;
-        const Setting *setting = figure ? settings_find(&figure->gathered->settings, name) : NULL;
-
-        if (!setting)
-                return json_null();
-        return json_pack("{so so so}", "name", text_to_json(arena, setting->name), "value",
-                         text_to_json(arena, setting->value), "origin",
-                         text_to_json(arena, setting->origin));
+json_t *setting_to_json(Arena *arena, const Setting *setting) {
+        return setting ? json_pack("{so so so}", "name", text_to_json(arena, setting->name),
+                                   "value", text_to_json(arena, setting->value), "origin",
+                                   text_to_json(arena, setting->origin))
+                       : json_null();
 }
 
-static json_t *size_to_json(Arena *arena, const ReportInput *input, const StatusInstance *instance,
+/* Returns the setting that decides most of the database's size. */
+static const Setting *main_setting(const Report *report, const InstanceConfig *config) {
+        const char *name = config->engine->memory_setting;
+        const Figure *figure =
+                name ? VEC_FIND(each, report->view->figures,
+                                text_equals(each->instance, config->name) && each->gathered)
+                     : NULL;
+
+        return figure ? settings_find(&figure->gathered->settings, name) : NULL;
+}
+
+static json_t *size_to_json(Arena *arena, const Report *report, const StatusInstance *instance,
                             const InstanceConfig *config) {
         bool is_valid = !config->refusal && config->engine->reserves;
-        const PlanInstance *planned = plan_find(input->plan, instance->name);
+        const PlanInstance *planned = plan_find(report->view->plan, instance->name);
         bool is_auto = is_valid && config->memory_kind == MEMORY_AUTO;
         /* With the page size of the instance; NULL: not known. */
         const DemandOption *option =
@@ -77,7 +78,7 @@ static json_t *size_to_json(Arena *arena, const ReportInput *input, const Status
                          origin ? count_to_json(origin->line) : json_null(), "source",
                          sizing ? sizing_source_name(sizing->source) : NULL, "exact",
                          sizing ? json_boolean(sizing->is_exact) : json_null(), "setting",
-                         is_auto ? setting_to_json(arena, input, config) : json_null());
+                         setting_to_json(arena, is_auto ? main_setting(report, config) : NULL));
 }
 
 /* ---- the whole report ---- */
@@ -89,12 +90,13 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 [REPORT_ATTENTION] = "attention",
                 [REPORT_NOT_AS_PLANNED] = "not-as-planned",
         };
-        const ReportInput *input = report->input;
-        json_t *status = status_to_json(input->status);
+        const HostView *view = report->view;
+        const Status *now = report->status;
+        json_t *status = status_to_json(now);
         json_t *nodes = json_array(), *findings = json_array();
-        json_t *before = input->no_before ? json_null() : json_array(), *sizes = json_array();
+        json_t *before = view->no_before ? json_null() : json_array(), *sizes = json_array();
 
-        ARRAY_FOREACH(node, input->topology->nodes, input->topology->n_nodes)
+        ARRAY_FOREACH(node, view->topology->nodes, view->topology->n_nodes)
                 if (node->has_memory)
                         json_array_append_new(nodes, json_pack("{si so}", "node", (int) node->id,
                                                                "memoryBytes",
@@ -106,9 +108,9 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 json_array_append_new(findings, problem);
         }
         /* The pages that existed when hugeplan first read the pools in this boot, and those added by others since. */
-        ARRAY_FOREACH(pool, input->status->pools, input->no_before ? 0 : input->status->n_pools) {
+        ARRAY_FOREACH(pool, now->pools, view->no_before ? 0 : now->n_pools) {
                 const LedgerPool *known =
-                        ledger_pool(input->ledger, pool->node, pool->page_size_bytes);
+                        ledger_pool(view->ledger, pool->node, pool->page_size_bytes);
 
                 if (known)
                         json_array_append_new(
@@ -117,26 +119,25 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                                           count_to_json(pool->page_size_bytes), "pages",
                                           count_to_json(known->found_pages)));
         }
-        ARRAY_FOREACH(instance, input->status->instances, input->status->n_instances) {
-                const InstanceConfig *config = config_find(input->config, instance->name);
+        ARRAY_FOREACH(instance, now->instances, now->n_instances) {
+                const InstanceConfig *config = config_find(view->config, instance->name);
 
                 if (config)
-                        json_array_append_new(sizes, size_to_json(arena, input, instance, config));
+                        json_array_append_new(sizes, size_to_json(arena, report, instance, config));
         }
-        if (input->first_look)
-                json_object_set_new(status, "firstLook",
-                                    first_look_to_json(arena, input->first_look));
+        if (view->suggestions)
+                json_object_set_new(status, "firstLook", first_look_to_json(arena, view));
         return json_pack(
                 "{so ss? so so so ss ss so so so so so so so}", "host",
-                text_to_json(arena, input->host), "at", input->when, "kernel",
-                text_to_json(arena, input->topology->kernel_release), "nodes", nodes,
-                "pageTableBytes", known_to_json(input->tables_bytes), "verdict",
+                text_to_json(arena, report->host), "at", report->when, "kernel",
+                text_to_json(arena, view->topology->kernel_release), "nodes", nodes,
+                "pageTableBytes", known_to_json(view->tables_bytes), "verdict",
                 verdicts[report->verdict], "sentence", report->sentence, "findings", findings,
                 "before", before, "sizes", sizes, "history",
-                input->history->missing ? json_null()
-                                        : VEC_TO_JSON(entry, input->history, entry_to_json(entry)),
+                view->history->missing ? json_null()
+                                       : VEC_TO_JSON(entry, view->history, entry_to_json(entry)),
                 "leftOut", VEC_TO_JSON(sentence, &report->left_out, json_string(*sentence)),
-                "status", status, "verify", proofs_to_json(input->proofs));
+                "status", status, "verify", proofs_to_json(report->proofs));
 }
 
 /* ---- the page ---- */

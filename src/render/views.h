@@ -52,6 +52,9 @@ char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *opt
 char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
                             ThpPolicy preference);
 
+/* Returns a database's setting; null for NULL. */
+json_t *setting_to_json(Arena *arena, const Setting *setting);
+
 /* ---- verify: whether databases run with their huge pages, and what is wasted ---- */
 
 /* Returns all instances, and the waste: how much, of which instance, and since when. */
@@ -81,19 +84,18 @@ json_t *findings_to_json(const Findings *findings);
 
 /* ---- report: as JSON, and as the page that shows it ---- */
 
-/* A new reference. */
 json_t *report_to_json(Arena *arena, const Report *report);
 
 /* Returns TEMPLATE, an HTML page, with JSON in its element of id "report"; in ARENA. Returns NULL if there is no such
  * element, or JSON cannot be written. */
 char *report_to_page(Arena *arena, const char *template, const json_t *json);
 
-/* ---- first look: a host without instances ---- */
+/* ---- first look: a host without instances, its databases, what their page tables cost, and what sets huge pages ---- */
 
 /* Returns tables and sentences that end with the next command. */
-char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options);
+char *render_first_look(Arena *arena, const HostView *view, const RenderOptions *options);
 
-json_t *first_look_to_json(Arena *arena, const FirstLook *look);
+json_t *first_look_to_json(Arena *arena, const HostView *view);
 
 /* ---- status --nagios ---- */
 

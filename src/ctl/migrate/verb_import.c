@@ -27,8 +27,9 @@
 
 enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 
-static Suggestions suggestions_find(Command *command) {
+static const Suggestions *suggestions_find(Command *command) {
         Arena *arena = command->arena;
+        Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
         Overlay overlay = overlay_over(&sources.sources);
@@ -54,37 +55,30 @@ static Suggestions suggestions_find(Command *command) {
                 .sysv_segments = segments,
         };
 
-        return suggest(arena, &input);
+        *suggestions = suggest(arena, &input);
+        return suggestions;
 }
 
 /* ---- a host without instances ---- */
 
-const FirstLook *first_look_now(Command *command, const Status *status) {
+bool first_look_add(Command *command, const Status *status, HostView *view) {
         Arena *arena = command->arena;
-        Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
-        SetPagesList *set_pages = ARENA_NEW(arena, SetPagesList);
-        FirstLook *look = ARENA_NEW(arena, FirstLook);
 
         if (status->n_instances > 0)
-                return NULL;
+                return false;
         /* The daemon has not read the files yet: the status names the next step. */
         if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
-                return NULL;
-        const Look *now = local_load(command, true, NULL);
-        const Topology *topology = now->topology;
+                return false;
+        if (!view->plan)
+                *view = local_view(local_load(command, true, NULL));
+        view->setting_sources = setting_sources_find(command->root, arena, view->topology);
+        view->suggestions = suggestions_find(command);
+        view->tables_bytes = probe_page_tables(command->root, arena);
+        const SetPagesList set_pages = set_pages_find(arena, view);
 
-        *set_pages = set_pages_find(arena, setting_sources_find(command->root, arena, topology),
-                                    topology, now->plan);
-        *suggestions = suggestions_find(command);
-        *look = (FirstLook){
-                .suggestions = suggestions,
-                .set_pages = set_pages,
-                .history = VEC_ANY(set, set_pages, set->is_unexplained) ? journal_read(command)
-                                                                        : NULL,
-                .topology = topology,
-                .tables_bytes = probe_page_tables(command->root, arena),
-        };
-        return look;
+        if (!view->history && VEC_ANY(set, &set_pages, set->is_unexplained))
+                view->history = journal_read(command);
+        return true;
 }
 
 /* ---- text ---- */
@@ -198,7 +192,8 @@ static void print_places(const Command *command, const Suggestions *suggestions)
                 puts("# Root would see more.");
 }
 
-static void print_import(Command *command, const Topology *topology, const Import *import) {
+static void print_import(Command *command, const HostView *view, const Import *import) {
+        const Suggestions *suggestions = view->suggestions;
         Arena *arena = command->arena;
         bool is_empty = import->files.n == 0;
 
@@ -207,43 +202,42 @@ static void print_import(Command *command, const Topology *topology, const Impor
                         printf("# ---- %s ----\n%s\n", file->path, file->text);
         VEC_FOREACH(pages, &import->pages) {
                 printf("# %s %s; %s for instances and databases found; %s for others.\n",
-                       format_page_count(arena, pages->set_pages, pages->page_size_bytes),
+                       format_page_count(arena, pages->pages, pages->page_size_bytes),
                        pages->who ? "stand" : "set today", format_count(arena, pages->known_pages),
                        format_count(arena, pages->rest_pages));
                 if (pages->who)
                         print_wrapped(command, "#   ", "#     ", pages->who);
         }
         print_excess(command, &import->excess);
-        print_thp(command, topology, import);
+        print_thp(command, view->topology, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
         print_lines(command, import, IMPORT_KEEP, "# What may stay:\n");
-        VEC_FOREACH(suggestion, import->suggestions)
+        VEC_FOREACH(suggestion, suggestions)
                 if (!suggestion->path)
                         print_unproposed(command, suggestion);
-        print_places(command, import->suggestions);
+        print_places(command, suggestions);
         if (command->is_writing)
                 puts(is_empty
                              ? "There is nothing to write."
                              : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
         else if (is_empty && import->lines.n == 0)
                 printf("# Nothing that was looked at sets pools of huge pages%s.\n",
-                       import->suggestions->n > 0
-                               ? ""
-                               : ", and no databases were found that hugeplan knows");
+                       suggestions->n > 0 ? ""
+                                          : ", and no databases were found that hugeplan knows");
         if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
 }
 
-static json_t *import_to_json(const Import *import) {
+static json_t *import_to_json(const Import *import, const Suggestions *suggestions) {
         json_t *files = VEC_TO_JSON(file, &import->files,
                                     json_pack("{ss ss}", "path", file->path, "text", file->text));
         json_t *pages = VEC_TO_JSON(each, &import->pages,
                                     json_pack("{so so so so ss?}", "pageSizeBytes",
                                               count_to_json(each->page_size_bytes), "set",
-                                              count_to_json(each->set_pages), "known",
+                                              count_to_json(each->pages), "known",
                                               count_to_json(each->known_pages), "rest",
                                               count_to_json(each->rest_pages), "who", each->who));
         json_t *lines = VEC_TO_JSON(line, &import->lines,
@@ -260,7 +254,7 @@ static json_t *import_to_json(const Import *import) {
                                     count_to_json(import->excess.wanted_bytes), "mostBytes",
                                     count_to_json(import->excess.most_bytes)),
                 "lines", lines, "databases",
-                VEC_TO_JSON(each, import->suggestions,
+                VEC_TO_JSON(each, suggestions,
                             json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", each->title,
                                       "found", each->found, "engine", each->engine->name, "unit",
                                       each->unit, "path", each->path, "describedBy",
@@ -268,10 +262,10 @@ static json_t *import_to_json(const Import *import) {
                                       count_to_json(each->pages))),
                 "lookedAt",
                 VEC_TO_JSON(
-                        place, &import->suggestions->places,
+                        place, &suggestions->places,
                         json_pack("{ss sI}", "place", place->title, "n", (json_int_t) place->n)),
                 "passedOver",
-                VEC_TO_JSON(passed, &import->suggestions->passed_over,
+                VEC_TO_JSON(passed, &suggestions->passed_over,
                             json_pack("{ss ss}", "name", passed->name, "reason", passed->why)));
 }
 
@@ -293,24 +287,24 @@ int verb_import(Command *command) {
         Arena *arena = command->arena;
         const Look *look = local_load(command, true, NULL);
         const HostSources sources = host_sources(command->root, arena);
-        const Suggestions suggestions = suggestions_find(command);
         HostView view = local_view(look);
         int code = EXIT_DONE;
 
+        view.suggestions = suggestions_find(command);
         view.setting_sources = setting_sources_find(command->root, arena, look->topology);
         view.facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
                                      &(Figures){});
         view.page_users = page_users_find(command->root, arena, look->topology);
         view.history = journal_read(command);
-        const Import import = import_make(arena, &view, &suggestions);
+        const Import import = import_make(arena, &view);
 
         VEC_FOREACH(file, &import.files)
                 if (command->is_writing &&
                     create_file(command, file->path, file->text) != EXIT_DONE)
                         code = EXIT_FAILED;
         if (command->json != JSON_OFF)
-                print_json(command, import_to_json(&import));
+                print_json(command, import_to_json(&import, view.suggestions));
         else if (code == EXIT_DONE)
-                print_import(command, look->topology, &import);
+                print_import(command, &view, &import);
         return code;
 }

@@ -36,31 +36,25 @@ static bool may_write(Arena *arena, const char *path) {
 
 static Report *look_at_all(Command *command) {
         Arena *arena = command->arena;
-        ReportInput *input = ARENA_NEW(arena, ReportInput);
+        Report *report = ARENA_NEW(arena, Report);
+        HostView *view = ARENA_NEW(arena, HostView);
         Findings *findings = ARENA_NEW(arena, Findings);
         Proofs *proofs = ARENA_NEW(arena, Proofs);
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
         char zone[16] = "";
         struct tm local;
-        const Look *look;
         const Status *status = status_now(command, NULL);
 
         *proofs = observe(command, status, NULL);
-        *findings = findings_now(command, status, &proofs->list, &look);
-        *input = (ReportInput){
+        *findings = findings_now(command, status, &proofs->list, view);
+        view->tables_bytes = probe_page_tables(command->root, arena);
+        first_look_add(command, status, view);
+        *report = (Report){
                 .host = *host ? host : NULL,
                 .status = status,
                 .proofs = proofs,
-                .findings = findings,
-                .config = look->config,
-                .plan = look->plan,
-                .figures = &look->figures,
-                .topology = look->topology,
-                .ledger = look->ledger,
-                .no_before = look->state,
-                .history = journal_read(command),
-                .first_look = status->n_instances == 0 ? first_look_now(command, status) : NULL,
-                .tables_bytes = probe_page_tables(command->root, arena),
+                .checked = findings,
+                .view = view,
         };
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
         time_t now = (time_t) (now_usec / USEC_PER_SEC);
@@ -68,10 +62,11 @@ static Report *look_at_all(Command *command) {
         /* With its zone, because tickets are read elsewhere. The time of a captured host is not known. */
         if (root_is_host(command->root) && localtime_r(&now, &local)) {
                 strftime(zone, sizeof(zone), " %z", &local);
-                input->when =
+                report->when =
                         arena_printf(arena, "%s%s", journal_format_moment(arena, now_usec), zone);
         }
-        return report_make(arena, input);
+        report_judge(arena, report);
+        return report;
 }
 
 /* Prints the page, or writes it to PATH. The template (the installed one, or the user's) and the page are files of the

@@ -26,11 +26,18 @@ static SettingSources *sources_of(Arena *arena, const Topology *topology, const 
         return sources;
 }
 
+static SetPagesList set_of(Arena *arena, const Topology *topology, const Entry *settings, size_t n,
+                           const Plan *plan) {
+        return set_pages_find(
+                arena, &(HostView){.topology = topology,
+                                   .plan = plan,
+                                   .setting_sources = sources_of(arena, topology, settings, n)});
+}
+
 /* "2M 0:10 1:20 by node", one to a line. */
 static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
         const Topology *topology = host_make(arena, host);
-        const SetPagesList list =
-                set_pages_find(arena, sources_of(arena, topology, settings, n), topology, NULL);
+        const SetPagesList list = set_of(arena, topology, settings, n, NULL);
         Text text = text_in(arena);
 
         VEC_FOREACH(set, &list)
@@ -83,22 +90,21 @@ TEST(standing) {
                 arena,
                 "sizes 2M\nnode 0 total=64G free=60G 2M=70\nnode 1 total=64G free=60G 2M=50\n");
         const Entry less = {SYSCTL, "vm.nr_hugepages=119"}, more = {SYSCTL, "vm.nr_hugepages=120"};
-        SetPagesList list =
-                set_pages_find(arena, sources_of(arena, topology, &less, 1), topology, NULL);
+        SetPagesList list = set_of(arena, topology, &less, 1, NULL);
         PlanPool ours = {.node = 0, .page_size_bytes = 2 * MIB, .found_pages = 69};
         const Plan plan = {.pools = &ours, .n_pools = 1};
 
         assert_int_equal(list.items[0].pages, 120);
         assert_int_equal(list.items[0].node_pages[0], 70);
         assert_true(list.items[0].is_unexplained);
-        list = set_pages_find(arena, sources_of(arena, topology, &more, 1), topology, NULL);
+        list = set_of(arena, topology, &more, 1, NULL);
         assert_int_equal(list.items[0].pages, 120);
         assert_int_equal(list.items[0].node_pages[0], 60);
         assert_false(list.items[0].is_unexplained);
-        list = set_pages_find(arena, sources_of(arena, topology, &less, 1), topology, &plan);
+        list = set_of(arena, topology, &less, 1, &plan);
         assert_int_equal(list.items[0].node_pages[0], 60);
         assert_false(list.items[0].is_unexplained);
-        list = set_pages_find(arena, sources_of(arena, topology, NULL, 0), topology, NULL);
+        list = set_of(arena, topology, NULL, 0, NULL);
         assert_int_equal(list.items[0].pages, 120);
 }
 
@@ -134,8 +140,9 @@ TEST(rest) {
                 .facts = &facts,
                 .page_users = &users,
                 .history = &(HistoryEntries){},
+                .suggestions = &suggestions,
         };
-        const Import import = import_make(arena, &input, &suggestions);
+        const Import import = import_make(arena, &input);
 
         assert_int_equal(import.files.n, 2);
         assert_text(import.files.items[0].text, "[Instance]\n");
@@ -155,7 +162,7 @@ TEST(rest) {
         users.list.items[1].pages = 330;
         users.list.items[1].nodes = nodes;
         users.list.items[1].n_nodes = 1;
-        const Import more = import_make(arena, &input, &suggestions);
+        const Import more = import_make(arena, &input);
 
         /* The instance without a unit may be theirs: 30 of them are described. */
         assert_int_equal(more.pages.items[0].rest_pages, 301);

@@ -11,36 +11,32 @@ typedef struct Scene {
         Proofs proofs;
         Findings findings;
         HistoryEntries history;
-        Config config;
-        Plan plan;
-        Figures figures;
-        Topology *topology;
-        Ledger *ledger;
-        ReportInput input;
+        bool is_captured; /* the host's name and the time are not known */
+        HostView view;
+        Report report;
 } Scene;
 
 static Scene *scene_new(Arena *arena) {
         Scene *scene = ARENA_NEW(arena, Scene);
 
         scene->arena = arena;
-        scene->topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=600/500/0\n");
-        scene->ledger = ledger_new(arena, "boot");
         scene->status.problems = diags_in(arena);
         scene->status.instances = ARENA_ARRAY(arena, StatusInstance, 8);
-        scene->input = (ReportInput){
-                .host = "db7",
-                .when = "now",
+        scene->view.history = &scene->history;
+        return scene;
+}
+
+static const Report *judge(Scene *scene) {
+        scene->report = (Report){
+                .host = scene->is_captured ? NULL : "db7",
+                .when = scene->is_captured ? NULL : "now",
                 .status = &scene->status,
                 .proofs = &scene->proofs,
-                .findings = &scene->findings,
-                .config = &scene->config,
-                .plan = &scene->plan,
-                .figures = &scene->figures,
-                .topology = scene->topology,
-                .ledger = scene->ledger,
-                .history = &scene->history,
+                .checked = &scene->findings,
+                .view = &scene->view,
         };
-        return scene;
+        report_judge(scene->arena, &scene->report);
+        return &scene->report;
 }
 
 static Proof *add_instance(Scene *scene, const char *name, Verdict verdict, Outcome outcome) {
@@ -66,7 +62,7 @@ TEST(all_is_well) {
         add_instance(scene, "a", VERDICT_READY, OUTCOME_IN_USE);
         add_instance(scene, "b", VERDICT_READY, OUTCOME_IN_USE);
         add_instance(scene, "c", VERDICT_READY, OUTCOME_NOT_STARTED);
-        const Report *report = report_make(arena, &scene->input);
+        const Report *report = judge(scene);
 
         assert_int_equal(report->verdict, REPORT_AS_PLANNED);
         assert_text(report->sentence,
@@ -80,7 +76,7 @@ TEST(verdicts) {
         Scene *scene = scene_new(arena);
 
         add_instance(scene, "a", VERDICT_READY, OUTCOME_UNKNOWN);
-        const Report *report = report_make(arena, &scene->input);
+        const Report *report = judge(scene);
 
         assert_int_equal(report->verdict, REPORT_ATTENTION);
         assert_text(report->sentence,
@@ -91,7 +87,7 @@ TEST(verdicts) {
                 (Waste){.page_size_bytes = 2 * MIB, .pages = 512};
         *vec_push((Arena *) arena, &scene->findings.list) =
                 (Finding){.diag = {.severity = SEVERITY_ERROR, .text = "x"}, .hurts = true};
-        report = report_make(arena, &scene->input);
+        report = judge(scene);
         assert_int_equal(report->verdict, REPORT_NOT_AS_PLANNED);
         assert_text(
                 report->sentence,
@@ -99,7 +95,7 @@ TEST(verdicts) {
                 "run, 1 does not use its own as planned (b) and 1 cannot be judged (a); 1G of huge "
                 "pages are not used; 1 finding hurts at the next start.");
         add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
-        report = report_make(arena, &scene->input);
+        report = judge(scene);
         assert_contains(report->sentence, "1 of 3 instances may not start (c); ");
 }
 
@@ -116,7 +112,7 @@ TEST(findings_once) {
 
                 proof->why = i < 5 ? "it cannot be seen" : "something else";
         }
-        const Report *report = report_make(arena, &scene->input);
+        const Report *report = judge(scene);
 
         assert_int_equal(report->findings.n, 3);
         assert_text(report->findings.items[0].diag.text, "the same");
@@ -129,10 +125,10 @@ TEST(findings_once) {
 TEST(left_out) {
         Scene *scene = scene_new(arena);
 
-        scene->input.no_before = "it cannot be read";
-        scene->input.history = &(HistoryEntries){.missing = "there is no journal"};
-        scene->input.host = scene->input.when = NULL;
-        const Report *report = report_make(arena, &scene->input);
+        scene->view.no_before = "it cannot be read";
+        scene->history.missing = "there is no journal";
+        scene->is_captured = true;
+        const Report *report = judge(scene);
 
         assert_int_equal(report->left_out.n, 4);
         assert_text(report->left_out.items[2], "Pages before hugeplan: it cannot be read");
