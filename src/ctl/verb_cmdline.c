@@ -12,17 +12,18 @@
 #include <stdio.h>
 
 static const struct {
-        const char *mark, *color, *title, *headline;
+        Mark mark;
+        const char *title, *headline;
 } verdict_looks[] = {
-        [KERNEL_LINE_NOT_NEEDED] = {RENDER_FULL, RENDER_GREEN, "fine",
+        [KERNEL_LINE_NOT_NEEDED] = {MARK_GOOD, "fine",
                                     "the plan needs nothing on the kernel command line"},
-        [KERNEL_LINE_RUN_TIME] = {RENDER_FULL, RENDER_YELLOW, "run time",
+        [KERNEL_LINE_RUN_TIME] = {MARK_DOUBT, "run time",
                                   "this kernel does not support node numbers; hugeplan reserves the "
                                   "plan's gigantic pages at run time"},
-        [KERNEL_LINE_SERVES] = {RENDER_FULL, RENDER_GREEN, "fine",
+        [KERNEL_LINE_SERVES] = {MARK_GOOD, "fine",
                                 "the kernel command line reserves the gigantic pages of the plan; "
                                 "they count as served"},
-        [KERNEL_LINE_CHANGE] = {RENDER_CROSS, RENDER_RED, "change",
+        [KERNEL_LINE_CHANGE] = {MARK_BAD, "change",
                                 "the kernel command line does not serve the plan"},
 };
 
@@ -35,8 +36,7 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
 
         if (advice->verdict == KERNEL_LINE_CHANGE && !*advice->wanted)
                 headline = "the kernel command line has mistakes";
-        render_add_marked(&text, options, verdict_looks[advice->verdict].color,
-                          verdict_looks[advice->verdict].mark,
+        render_add_marked(&text, options, verdict_looks[advice->verdict].mark,
                           verdict_looks[advice->verdict].title);
         text_printf(&text, "  %s\n", headline);
         VEC_FOREACH(pool, &advice->pools) {

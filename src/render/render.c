@@ -4,30 +4,30 @@
 #include "base/size.h"
 
 static const struct {
-        const char *color, *mark;
+        const char *color, *sign, *ascii;
 } looks[] = {
-        [VERDICT_READY] = {RENDER_GREEN, RENDER_FULL},
-        [VERDICT_DEGRADED] = {RENDER_YELLOW, RENDER_FULL},
-        [VERDICT_PENDING] = {RENDER_YELLOW, RENDER_EMPTY},
-        [VERDICT_REFUSED] = {RENDER_RED, RENDER_CROSS},
-        [VERDICT_INVALID] = {RENDER_RED, RENDER_CROSS},
-        [VERDICT_LOST] = {RENDER_RED, RENDER_CROSS},
-        [VERDICT_ASIDE] = {RENDER_YELLOW, RENDER_EMPTY},
+        [MARK_GOOD] = {RENDER_GREEN, "●", "*"},
+        [MARK_DOUBT] = {RENDER_YELLOW, "●", "*"},
+        [MARK_UNDONE] = {RENDER_YELLOW, "○", "o"},
+        [MARK_BAD] = {RENDER_RED, "×", "x"},
 };
 
-void render_add_marked(Text *text, const RenderOptions *options, const char *color,
-                       const char *mark, const char *words) {
-        /* ASCII marks, if the locale has no others. */
-        if (options->is_ascii)
-                mark = text_equals(mark, RENDER_FULL)    ? "*"
-                       : text_equals(mark, RENDER_EMPTY) ? "o"
-                                                         : "x";
-        render_colored(text, options, color, arena_printf(text->arena, "%s %s", mark, words));
+static const Mark marks[] = {
+        [VERDICT_READY] = MARK_GOOD,     [VERDICT_DEGRADED] = MARK_DOUBT,
+        [VERDICT_PENDING] = MARK_UNDONE, [VERDICT_REFUSED] = MARK_BAD,
+        [VERDICT_INVALID] = MARK_BAD,    [VERDICT_LOST] = MARK_BAD,
+        [VERDICT_ASIDE] = MARK_UNDONE,
+};
+
+void render_add_marked(Text *text, const RenderOptions *options, Mark mark, const char *words) {
+        render_colored(text, options, looks[mark].color,
+                       arena_printf(text->arena, "%s %s",
+                                    options->is_ascii ? looks[mark].ascii : looks[mark].sign,
+                                    words));
 }
 
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict) {
-        render_add_marked(text, options, looks[verdict].color, looks[verdict].mark,
-                          verdict_name(verdict));
+        render_add_marked(text, options, marks[verdict], verdict_name(verdict));
 }
 
 size_t render_width(const RenderOptions *options) {
@@ -42,13 +42,15 @@ void render_colored(Text *text, const RenderOptions *options, const char *color,
                 text_add(text, string);
 }
 
-void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
-                         uint64_t granted, uint64_t wanted, uint64_t page_size_bytes) {
-        table_add_colored(table, verdict_name(verdict), looks[verdict].color);
-        table_add(table, name);
-        table_add(table, render_size(arena, wanted, page_size_bytes));
-        table_add(table, render_granted(arena, granted, wanted));
-        table_add(table, page_size_bytes ? format_page_size(arena, page_size_bytes) : "-");
+void render_add_instance(Table *table, Arena *arena, const StatusInstance *instance) {
+        uint64_t wanted = instance->pages_wanted, size_bytes = instance->page_size_bytes;
+
+        table_add_colored(table, verdict_name(instance->verdict),
+                          looks[marks[instance->verdict]].color);
+        table_add(table, instance->name);
+        table_add(table, render_size(arena, wanted, size_bytes));
+        table_add(table, render_granted(arena, instance->pages_granted, wanted));
+        table_add(table, size_bytes > 0 ? format_page_size(arena, size_bytes) : NULL);
 }
 
 void render_problem(Text *text, const Diag *problem, const char *separator,

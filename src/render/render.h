@@ -22,13 +22,16 @@ typedef struct RenderOptions {
 #define RENDER_BOLD   "\033[1m"
 #define RENDER_PLAIN  "\033[0m"
 
-#define RENDER_FULL  "●"
-#define RENDER_EMPTY "○"
-#define RENDER_CROSS "×"
+/* How a verdict looks: a sign in a color. */
+typedef enum Mark {
+        MARK_GOOD,   /* a green dot */
+        MARK_DOUBT,  /* a yellow dot */
+        MARK_UNDONE, /* a yellow ring */
+        MARK_BAD,    /* a red cross */
+} Mark;
 
-/* Adds "● fine": one of these marks and WORDS, in COLOR. */
-void render_add_marked(Text *text, const RenderOptions *options, const char *color,
-                       const char *mark, const char *words);
+/* Adds "● fine": MARK and WORDS, in its color. */
+void render_add_marked(Text *text, const RenderOptions *options, Mark mark, const char *words);
 
 /* Returns the width in columns. */
 size_t render_width(const RenderOptions *options);
@@ -50,8 +53,7 @@ char *render_nodes(Arena *arena, const NodePages *nodes, size_t n);
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
 
 /* Adds five cells: VERDICT, INSTANCE, SIZE, PAGES, OF. */
-void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
-                         uint64_t granted, uint64_t wanted, uint64_t page_size_bytes);
+void render_add_instance(Table *table, Arena *arena, const StatusInstance *instance);
 
 /* Returns "125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." */
 char *render_cover(Arena *arena, const Exposure *cover);

@@ -71,10 +71,10 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
         Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|>TABLES SAVED");
 
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                render_add_instance(table, arena, plan_verdict(planned),
-                                    planned->demand->config->name, planned->pages_granted,
-                                    planned->pages_wanted, planned->page_size_bytes);
-                table_add(table, render_nodes(arena, planned->grants, planned->n_grants));
+                const StatusInstance instance = status_planned(planned);
+
+                render_add_instance(table, arena, &instance);
+                table_add(table, render_nodes(arena, instance.nodes, instance.n_nodes));
                 uint64_t tables_bytes = planned->pages_granted > 0
                                                 ? page_tables_bytes(plan_wanted_bytes(planned),
                                                                     plan->base_page_bytes)

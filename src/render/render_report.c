@@ -180,6 +180,9 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         size_t n = findings->list.n, n_mistakes = findings_count_mistakes(findings);
         size_t n_hurting = findings_count_hurting(findings);
         bool is_fine = n_mistakes + n_hurting == 0;
+        Mark mark = !is_fine ? MARK_BAD : findings->is_incomplete ? MARK_DOUBT : MARK_GOOD;
+        static const char *const words[] = {
+                [MARK_GOOD] = "fine", [MARK_DOUBT] = "incomplete", [MARK_BAD] = "not fine"};
         size_t n_rest = n - n_mistakes - n_hurting;
         Text line = text_in(arena);
 
@@ -198,14 +201,7 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
         if (findings->is_incomplete)
                 text_add(&line, "; root sees more");
-        render_add_marked(text, options,
-                          !is_fine                  ? RENDER_RED
-                          : findings->is_incomplete ? RENDER_YELLOW
-                                                    : RENDER_GREEN,
-                          is_fine ? RENDER_FULL : RENDER_CROSS,
-                          !is_fine                  ? "not fine"
-                          : findings->is_incomplete ? "incomplete"
-                                                    : "fine");
+        render_add_marked(text, options, mark, words[mark]);
         text_printf(text, "  %s\n", text_string(&line));
 }
 

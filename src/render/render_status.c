@@ -16,8 +16,7 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
         }
         /* Every instance may start, but not every running one uses its pages. */
         if (n_fallen > 0 && status->verdict == VERDICT_READY)
-                render_add_marked(text, options, RENDER_YELLOW, RENDER_FULL,
-                                  verdict_name(status->verdict));
+                render_add_marked(text, options, MARK_DOUBT, verdict_name(status->verdict));
         else
                 render_add_verdict(text, options, status->verdict);
         if (status->n_instances == 0)
@@ -59,9 +58,7 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                                     : "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                render_add_instance(table, arena, instance->verdict, instance->name,
-                                    instance->pages_granted, instance->pages_wanted,
-                                    instance->page_size_bytes);
+                render_add_instance(table, arena, instance);
                 table_add(table,
                           arena_printf(arena, "%s%s", render_places(arena, instance),
                                        instance->until_restart ? " (from its next start on)" : ""));

@@ -14,8 +14,7 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
                 n_used += proof->outcome == OUTCOME_IN_USE || proof->outcome == OUTCOME_IDLE;
                 n_wrong += !proof->is_as_planned;
         }
-        render_add_marked(text, options, n_wrong == 0 ? RENDER_GREEN : RENDER_RED,
-                          n_wrong == 0 ? RENDER_FULL : RENDER_CROSS,
+        render_add_marked(text, options, n_wrong == 0 ? MARK_GOOD : MARK_BAD,
                           n_wrong == 0 ? "as planned" : "not as planned");
         if (n_running == 0)
                 text_add(text, "  none of the databases that are described runs");
@@ -199,8 +198,7 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
         const ServerLook *look = proof->look;
         Text text = text_in(arena);
 
-        render_add_marked(&text, options, proof->is_as_planned ? RENDER_GREEN : RENDER_RED,
-                          proof->is_as_planned ? RENDER_FULL : RENDER_CROSS,
+        render_add_marked(&text, options, proof->is_as_planned ? MARK_GOOD : MARK_BAD,
                           proof_word(arena, proof));
         text_add(&text, "  ");
         render_colored(&text, options, RENDER_BOLD, proof->instance->name);

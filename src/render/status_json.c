@@ -100,28 +100,8 @@ json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *proble
         PlanSteps steps = plan_steps(arena, plan);
         json_t *instances = json_array();
 
-        /* Each instance as it is once the plan is applied. */
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                const InstanceConfig *config = planned->demand->config;
-                bool was_let_start = planned->hold && !planned->hold->is_tentative;
-                const StatusInstance instance = {
-                        .name = config->name,
-                        .engine = config->engine->name,
-                        .unit = config->unit,
-                        .file = config->file,
-                        .verdict = plan_verdict(planned),
-                        .page_size_bytes = planned->page_size_bytes,
-                        .pages_wanted = planned->pages_wanted,
-                        .pages_granted = planned->pages_granted,
-                        .nodes = planned->grants,
-                        .n_nodes = planned->n_grants,
-                        .priority = config->priority,
-                        .shortage = config->shortage,
-                        .is_running = was_let_start,
-                        .was_let_start = was_let_start,
-                        .is_counted = planned->hold && planned->hold->is_counted,
-                        .reason = *plan_reason(planned),
-                };
+                const StatusInstance instance = status_planned(planned);
 
                 json_array_append_new(instances, status_instance_to_json(&instance));
         }

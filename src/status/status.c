@@ -43,6 +43,30 @@ Verdict plan_verdict(const PlanInstance *planned) {
         return config->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED : VERDICT_REFUSED;
 }
 
+StatusInstance status_planned(const PlanInstance *planned) {
+        const InstanceConfig *config = planned->demand->config;
+        bool was_let_start = planned->hold && !planned->hold->is_tentative;
+
+        return (StatusInstance){
+                .name = config->name,
+                .engine = config->engine->name,
+                .unit = config->unit,
+                .file = config->file,
+                .verdict = plan_verdict(planned),
+                .page_size_bytes = planned->page_size_bytes,
+                .pages_wanted = planned->pages_wanted,
+                .pages_granted = planned->pages_granted,
+                .nodes = planned->grants,
+                .n_nodes = planned->n_grants,
+                .priority = config->priority,
+                .shortage = config->shortage,
+                .reason = *plan_reason(planned),
+                .is_running = was_let_start,
+                .was_let_start = was_let_start,
+                .is_counted = planned->hold && planned->hold->is_counted,
+        };
+}
+
 typedef struct Judge {
         Arena *arena;
         const StatusInput *input;
@@ -249,32 +273,20 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
                            StatusInstance *instance) {
-        const InstanceConfig *config = planned->demand->config;
         const LedgerHold *hold = judge->holds[planned - judge->input->plan->instances];
         bool is_running = judge->is_running[planned - judge->input->plan->instances];
         IdSet nodes = {};
         uint64_t missing = claim_pages(judge, planned, &nodes);
 
-        *instance = (StatusInstance){
-                .name = config->name,
-                .engine = config->engine->name,
-                .unit = config->unit,
-                .file = config->file,
-                .verdict = VERDICT_READY,
-                .page_size_bytes = planned->page_size_bytes,
-                .pages_wanted = planned->pages_wanted,
-                .pages_granted = sub_floored(planned->pages_granted, missing),
-                .nodes = planned->grants,
-                .n_nodes = planned->n_grants,
-                .priority = config->priority,
-                .shortage = config->shortage,
-                .reason = planned->reason,
-                .is_running = is_running,
-                .was_let_start = is_running && hold,
-                .is_counted = is_running && hold && hold->is_counted,
-                .lack = *lack,
-                .fingerprint = config->fingerprint,
-        };
+        *instance = status_planned(planned);
+        instance->verdict = VERDICT_READY;
+        instance->pages_granted = sub_floored(planned->pages_granted, missing);
+        instance->reason = planned->reason;
+        instance->is_running = is_running;
+        instance->was_let_start = is_running && hold;
+        instance->is_counted = is_running && hold && hold->is_counted;
+        instance->lack = *lack;
+        instance->fingerprint = planned->demand->config->fingerprint;
         /* Compaction may still relieve fragmentation; a lack of memory does not end by more attempts. */
         if (judge->input->is_working && planned->reason.kind == REASON_FRAGMENTED) {
                 instance->verdict = VERDICT_PENDING;

@@ -139,8 +139,9 @@ const StatusInstance *status_find(const Status *status, const char *instance);
 /* Returns the instance with this Unit=; NULL if there is none, or UNIT is NULL. */
 const StatusInstance *status_find_unit(const Status *status, const char *unit);
 
-/* Returns the verdict that an instance has once the plan is wholly applied. */
+/* Returns the verdict that an instance has once the plan is wholly applied, and its status then. */
 Verdict plan_verdict(const PlanInstance *planned);
+StatusInstance status_planned(const PlanInstance *planned);
 
 /* Returns "ready", "degraded", "pending", "refused", "invalid", "lost" or "aside". */
 const char *verdict_name(Verdict verdict);
