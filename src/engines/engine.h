@@ -6,8 +6,7 @@
  *
  *   traits   what a configuration and systemd's units depend on; here
  *   formula  how many pages its settings take (engines/formula.h)
- *   units    which of its servers exist, and which units start them (engines/units.h)
- *   reader   the size as its files and its server give it (engines/reader.h)
+ *   reader   which of its servers exist, and the size as its files and its server give it (engines/reader.h)
  *   rules    what can be wrong with it (check/rule_run.h)
  *
  * The folder's meson.build names its parts, and the one in this folder lists the folders. */

@@ -20,17 +20,6 @@ const EngineReader *engine_reader(const Engine *engine) {
         return &none;
 }
 
-const EngineUnits *engine_units(const Engine *engine) {
-        static const EngineUnits none = {};
-
-#define ROW(name)                     \
-        if (engine == &engine_##name) \
-                return &units_##name;
-        ENGINE_UNITS(ROW)
-#undef ROW
-        return &none;
-}
-
 uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
         const EngineReader *reader = engine_reader(engine);
 

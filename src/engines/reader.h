@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* An engine's reader: finds the product's own files on a host, takes its settings from them, and knows what to ask its
- * programs. */
+/* An engine's reader: knows which of the product's servers exist on a host, finds its own files, takes its settings from
+ * them, and knows what to ask its programs. */
 
 #include "base/diag.h"
 #include "engines/formula.h"
-#include "engines/units.h"
+#include "read/source.h"
+
+/* The server whose size is wanted: where an [Instance] says that its database is. */
+typedef struct EngineTarget {
+        const char *instance;    /* its name; NULL: none yet */
+        const char *unit;        /* NULL: not known */
+        const char *config_file; /* ConfigFile=; NULL: the engine's default */
+        bool is_alone; /* only that file is read: it may belong to a server of another host */
+        const char *data_directory; /* DataDirectory=; NULL: the engine's default */
+        const char *user;         /* User=; NULL: the owner of the data directory, or of the unit */
+        unsigned n_cpus;          /* of the host; 0: not known */
+        uint64_t base_page_bytes; /* of the host; 0: not known */
+        /* The running server's arguments, used instead of the unit and its files; NULL: not known. */
+        const SourceNames *arguments;
+} EngineTarget;
 
 /* What a product's own configuration contains. */
 typedef struct Gathered {
@@ -69,6 +83,14 @@ typedef struct Piece {
 typedef VEC(Piece) Pieces;
 
 typedef struct EngineReader {
+        /* Adds the units of existing servers, also if only their template has a file. Reads units, and only those of the
+         * product's own files that show that a server exists. NULL: its units' names are all that is known. */
+        void (*add_units)(const Engine *engine, Arena *arena, const Sources *sources,
+                          SourceNames *units);
+        /* Returns why the server that TARGET's unit starts does not exist, as a sentence; NULL: it exists, or that is
+         * not known. HAS_DISKS: the file systems of its data are mounted. NULL: that is never known. */
+        const char *(*find_absent)(const Engine *engine, Arena *arena, const EngineTarget *target,
+                                   const Sources *sources, bool has_disks);
         /* Memory=auto: finds and reads the product's own configuration. NULL if the engine has none. Returns NULL, or a
          * sentence (with file and line) that says why the size is not known. Of a file's text only values of known
          * settings are quoted, because the text is not trusted. */

@@ -40,13 +40,14 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
         const SourceNames commands = commands_of(arena, file, "ExecStart");
-        const EngineUnits *units = engine_units(engine);
+        const EngineReader *reader = engine_reader(engine);
         const EngineTarget target = {.unit = unit};
 
         if (!engine->programs)
                 return file->fragment_path && !file->is_masked;
         return !file->is_masked && unit_match_is_server(arena, engine, &commands) &&
-               (!units->find_absent || !units->find_absent(engine, arena, &target, sources, false));
+               (!reader->find_absent ||
+                !reader->find_absent(engine, arena, &target, sources, false));
 }
 
 static const char *find_nearest(Arena *arena, const Sources *sources, const Config *config,
@@ -58,8 +59,8 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
         /* If the engine's programs are not known, only a name that differs by a few letters is suggested. */
         size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
-        if (engine_units(engine)->add)
-                engine_units(engine)->add(engine, arena, sources, &names);
+        if (engine_reader(engine)->add_units)
+                engine_reader(engine)->add_units(engine, arena, sources, &names);
         while ((pattern = text_next_word(arena, &patterns, " "))) {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
@@ -85,11 +86,11 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
 
 static const char *find_absent(Arena *arena, const Sources *sources,
                                const InstanceConfig *instance) {
-        const EngineUnits *units = engine_units(instance->engine);
+        const EngineReader *reader = engine_reader(instance->engine);
         const EngineTarget target = figures_target(instance, NULL);
 
-        return units->find_absent
-                       ? units->find_absent(instance->engine, arena, &target, sources, true)
+        return reader->find_absent
+                       ? reader->find_absent(instance->engine, arena, &target, sources, true)
                        : NULL;
 }
 

@@ -31,7 +31,7 @@ PROGRAMS = {
                          ("traits", "formula")),
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")
-PART = re.compile(r"_(traits|formula|units|reader|finder|rules)\.c$")
+PART = re.compile(r"_(traits|formula|reader|finder|rules)\.c$")
 # What stands beside the parts belongs to the reader, but for this.
 BESIDE = {"postgresql_segment.c": "formula"}
 

@@ -9,7 +9,6 @@
 
 #include "engines/parameters.h"
 #include "engines/reader.h"
-#include "engines/units.h"
 #include "read/unit_file.h"
 
 /* ---- files ---- */
@@ -118,6 +117,12 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
 
 /* Reads the option files that this server reads. Returns NULL or a sentence. */
 const char *mysql_start_read_files(MysqlStart *start);
+
+/* For the readers: see EngineReader. */
+void mysql_add_units(const Engine *engine, Arena *arena, const Sources *sources,
+                     SourceNames *units);
+const char *mysql_find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
+                              const Sources *sources, bool has_disks);
 
 /* ---- the formulas ---- */
 

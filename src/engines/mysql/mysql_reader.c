@@ -20,7 +20,6 @@ static const char persisted_file[] = "mysqld-auto.cnf";
 typedef struct Server {
         Arena *arena;
         MysqlStart start;
-
         Gathered *ret;
 } Server;
 
@@ -28,8 +27,6 @@ static void note(const Server *server, const char *file, const char *text, const
         diags_report(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s",
                      text);
 }
-
-/* ---- unit and option files ---- */
 
 /* ---- groups ---- */
 
@@ -358,6 +355,8 @@ static const EngineFallback mariadb_fallback = {
         "large_pages falls back silently: the key caches are allocated first, and the part of its buffer pool without huge pages at its start is in small pages"};
 
 const EngineReader reader_mariadb = {
+        .add_units = mysql_add_units,
+        .find_absent = mysql_find_absent,
         .gather = gather,
         .reads = reads,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
@@ -375,6 +374,8 @@ static const EngineFallback mysql_fallback = {
         "large_pages falls back chunk by chunk; its log has a warning for each (MY-012681)"};
 
 const EngineReader reader_mysql = {
+        .add_units = mysql_add_units,
+        .find_absent = mysql_find_absent,
         .gather = gather,
         .reads = reads,
         .whole_files = "mysql_upgrade_history mysql_upgrade_info",

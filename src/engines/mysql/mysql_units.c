@@ -237,8 +237,8 @@ const char *mysql_start_read_files(MysqlStart *start) {
 /* ---- existing servers ---- */
 
 /* Adds instances of the template that have a group in option files: [mysqld.reports]. */
-static void add_units(const Engine *engine, Arena *arena, const Sources *sources,
-                      SourceNames *units) {
+void mysql_add_units(const Engine *engine, Arena *arena, const Sources *sources,
+                     SourceNames *units) {
         const MysqlProduct *product = mysql_product(engine);
         const EngineTarget target = {};
         MysqlStart start = mysql_start_read(arena, product, &target, sources);
@@ -260,8 +260,8 @@ static void add_units(const Engine *engine, Arena *arena, const Sources *sources
 }
 
 /* A server is absent if no option file has its group, or if its option file does not exist. */
-static const char *find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
-                               const Sources *sources, bool has_disks UNUSED) {
+const char *mysql_find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
+                              const Sources *sources, bool has_disks UNUSED) {
         const MysqlProduct *product = mysql_product(engine);
         MysqlStart start = mysql_start_read(arena, product, target, sources);
         const char *only = argument(&start, "defaults-file");
@@ -281,7 +281,3 @@ static const char *find_absent(const Engine *engine, Arena *arena, const EngineT
                 arena, "%s is for a server that does not exist (no option file has a group [%s%s])",
                 target->unit, product->group, start.group_suffix);
 }
-
-const EngineUnits units_mariadb = {.add = add_units, .find_absent = find_absent};
-
-const EngineUnits units_mysql = {.add = add_units, .find_absent = find_absent};

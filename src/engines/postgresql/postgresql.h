@@ -72,6 +72,12 @@ typedef VEC(PostgresqlCluster) PostgresqlClusters;
 
 PostgresqlClusters postgresql_clusters(Arena *arena, const Sources *sources);
 
+/* For the reader: see EngineReader. */
+void postgresql_add_units(const Engine *engine, Arena *arena, const Sources *sources,
+                          SourceNames *units);
+const char *postgresql_find_absent(const Engine *engine, Arena *arena, const EngineTarget *target,
+                                   const Sources *sources, bool has_disks);
+
 typedef struct PostgresqlStart {
         const UnitFile *unit;      /* NULL: none */
         const char *cluster;       /* "15/main" for Debian's units; else NULL */

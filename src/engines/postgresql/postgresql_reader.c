@@ -41,8 +41,6 @@ static void warn(const Server *server, const char *text, const char *remedy) {
                      text);
 }
 
-/* ---- the unit ---- */
-
 /* ---- where the files are ---- */
 
 /* Returns the path in a setting; NULL: the value is no absolute path. */
@@ -445,6 +443,8 @@ static const EngineFallback fallbacks[] = {
 };
 
 const EngineReader reader_postgresql = {
+        .add_units = postgresql_add_units,
+        .find_absent = postgresql_find_absent,
         .gather = gather,
         .ask = ask,
         .answer = answer,

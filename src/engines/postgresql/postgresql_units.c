@@ -346,8 +346,8 @@ PostgresqlClusters postgresql_clusters(Arena *arena, const Sources *sources) {
         return found;
 }
 
-static void add_postgresql(const Engine *engine UNUSED, Arena *arena, const Sources *sources,
-                           SourceNames *units) {
+void postgresql_add_units(const Engine *engine UNUSED, Arena *arena, const Sources *sources,
+                          SourceNames *units) {
         const PostgresqlClusters clusters = postgresql_clusters(arena, sources);
 
         VEC_FOREACH(cluster, &clusters)
@@ -369,9 +369,9 @@ static bool starts(const UnitFile *unit, const char *program) {
 
 /* Patroni creates a missing data directory, as a copy of its leader's. In "postgresql@15-man.service" pg_ctlcluster(1)
  * uses the instance's name as its argument. */
-static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *arena,
-                                          const EngineTarget *target, const Sources *sources,
-                                          bool has_disks) {
+const char *postgresql_find_absent(const Engine *engine UNUSED, Arena *arena,
+                                   const EngineTarget *target, const Sources *sources,
+                                   bool has_disks) {
         PostgresqlStart start = {};
         const char *directory = NULL, *what = "has nothing to start";
 
@@ -392,5 +392,3 @@ static const char *find_absent_postgresql(const Engine *engine UNUSED, Arena *ar
                                       directory)
                        : NULL;
 }
-
-const EngineUnits units_postgresql = {add_postgresql, find_absent_postgresql};
