@@ -15,7 +15,7 @@
  * starting, so it gives no size either. The database's owner writes these files, and hugeplan reads them as root: the
  * text of other settings is never passed on, nor is a value that cannot be printed. */
 
-/* Whether the caller wants the setting NAME; NULL: none is wanted. */
+/* Whether the caller wants the setting NAME. */
 typedef bool PostgresqlWanted(const char *name);
 
 /* Returns NULL if VALUE is printable UTF-8 of a plausible length; else what is wrong with VALUE. */
@@ -42,22 +42,21 @@ typedef struct PostgresqlCommand {
         const char *program;   /* the postgres of this command line; NULL: not known */
         const char *directory; /* -D; NULL: not given */
         bool is_server;        /* the server itself is started, so it has no other options */
-        Settings settings;     /* the wanted ones; later settings override */
+        Settings settings;     /* all of them, unchecked; later settings override */
 } PostgresqlCommand;
 
 /* Reads the options of PostgreSQL's programs in the ExecStart= of UNIT: of postgres and postmaster, or those that
- * pg_ctl and pg_ctlcluster pass on. Returns NULL or a sentence. */
-const char *postgresql_command_of_unit(const UnitFile *unit, PostgresqlWanted *is_wanted,
-                                       PostgresqlCommand *ret);
+ * pg_ctl and pg_ctlcluster pass on. */
+void postgresql_command_of_unit(const UnitFile *unit, PostgresqlCommand *ret);
 
 /* Reads the last command line from the file postmaster.opts. Returns NULL or a sentence; a missing file means that
  * there was no start. */
 const char *postgresql_command_of_last_start(Arena *arena, const Sources *sources, const char *path,
-                                             PostgresqlWanted *is_wanted, PostgresqlCommand *ret);
+                                             PostgresqlCommand *ret);
 
 /* Adds the server's options in LINE, which is split into words like a shell's line, to COMMAND. */
-const char *postgresql_command_add(Arena *arena, const char *line, const char *origin,
-                                   PostgresqlWanted *is_wanted, PostgresqlCommand *command);
+void postgresql_command_add(Arena *arena, const char *line, const char *origin,
+                            PostgresqlCommand *command);
 
 /* ---- units ---- */
 
@@ -84,9 +83,9 @@ typedef struct PostgresqlStart {
         PostgresqlCommand command; /* from ExecStart= */
 } PostgresqlStart;
 
-/* Reads TARGET's unit, and from its command line the settings that IS_WANTED accepts. Returns NULL or a sentence. */
-const char *postgresql_start_read(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                  PostgresqlWanted *is_wanted, PostgresqlStart *ret);
+/* Reads TARGET's unit and its command line. */
+PostgresqlStart postgresql_start_read(Arena *arena, const EngineTarget *target,
+                                      const Sources *sources);
 
 /* Returns the data directory: TARGET's, that of -D, OTHERWISE (NULL: not known), or PGDATA; NULL if none of them is
  * known. */

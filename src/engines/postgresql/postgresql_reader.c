@@ -41,6 +41,19 @@ static void warn(const Server *server, const char *text, const char *remedy) {
                      text);
 }
 
+/* Keeps the wanted options of a command line. Returns NULL, or a sentence about a value that cannot be printed. */
+static const char *keep_wanted(Arena *arena, PostgresqlCommand *command) {
+        VEC_KEEP(option, &command->settings, is_wanted(option->name));
+        VEC_FOREACH(option, &command->settings) {
+                const char *fault = postgresql_value_fault(option->value);
+
+                if (fault)
+                        return arena_printf(arena, "%s: %s: %s", option->origin, option->name,
+                                            fault);
+        }
+        return NULL;
+}
+
 /* ---- where the files are ---- */
 
 /* Returns the path in a setting; NULL: the value is no absolute path. */
@@ -60,10 +73,14 @@ static void read_last_command(Server *server, const char *directory) {
         server->last = (PostgresqlCommand){};
         const char *wrong = postgresql_command_of_last_start(
                 arena, server->sources, arena_printf(arena, "%s/postmaster.opts", directory),
-                is_wanted, &server->last);
+                &server->last);
 
-        if (wrong)
+        if (!wrong)
+                wrong = keep_wanted(arena, &server->last);
+        if (wrong) {
+                server->last = (PostgresqlCommand){};
                 warn(server, arena_printf(arena, "%s; its options are not counted", wrong), NULL);
+        }
 }
 
 static const char *find_config_file(Server *server) {
@@ -187,10 +204,9 @@ static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) 
                         word += strlen("-o");
                 else
                         continue;
-                wrong = postgresql_command_add(arena, word ? word : "", options->origin, is_wanted,
-                                               command);
+                postgresql_command_add(arena, word ? word : "", options->origin, command);
         }
-        return wrong;
+        return wrong ? wrong : keep_wanted(arena, command);
 }
 
 /* ---- version ---- */
@@ -291,7 +307,9 @@ static const char *gather(Arena *arena, const Engine *engine UNUSED, const Engin
                           const Sources *sources, Gathered *ret) {
         Server server = {.arena = arena, .target = target, .sources = sources, .ret = ret};
         PostgresqlCommand pg_ctl = {};
-        const char *wrong = postgresql_start_read(arena, target, sources, is_wanted, &server.start);
+
+        server.start = postgresql_start_read(arena, target, sources);
+        const char *wrong = keep_wanted(arena, &server.start.command);
         const char *unknown =
                 server.start.unit ? postgresql_patroni_of_unit(server.start.unit, &server.patroni)
                                   : NULL;

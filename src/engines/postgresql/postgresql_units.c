@@ -11,57 +11,39 @@ enum { WORDS_MAX = 1024, OPTS_BYTES_MAX = 128 << 10 };
 
 typedef struct Reading {
         Arena *arena;
-        PostgresqlWanted *is_wanted;
         const char *origin;
         PostgresqlCommand *command;
 } Reading;
 
 /* ---- options of the server ---- */
 
-static const char *add_setting(const Reading *reading, const char *name, const char *value) {
-        if (!reading->is_wanted || !reading->is_wanted(name))
-                return NULL;
-        const char *fault = postgresql_value_fault(value);
-
-        if (fault)
-                return arena_printf(reading->arena, "%s: %s: %s", reading->origin, name, fault);
+static void add_setting(const Reading *reading, const char *name, const char *value) {
         settings_add(reading->arena, &reading->command->settings, name, value, reading->origin);
-        return NULL;
 }
 
-static const char *add_option(const Reading *reading, char letter, const char *value) {
+static void add_option(const Reading *reading, char letter, const char *value) {
         const char *equals = strchr(value, '=');
 
-        switch (letter) {
-        case 'c':
-        case '-': /* "NAME=VALUE", with "-" for "_" in the name */
-                if (!equals)
-                        return NULL;
+        if (strchr("c-", letter) && equals) { /* "NAME=VALUE", with "-" for "_" in the name */
                 char *name = arena_strdup_to(reading->arena, value, equals);
 
                 for (char *at = name; *at; at++)
                         *at = *at == '-' ? '_' : *at;
-                return add_setting(reading, name, equals + 1);
-        case 'B':
-                return add_setting(reading, "shared_buffers", value);
-        case 'N':
-                return add_setting(reading, "max_connections", value);
-        case 'D':
-                if (*value == '/' && !postgresql_value_fault(value))
-                        reading->command->directory = value;
+                add_setting(reading, name, equals + 1);
+        } else if (letter == 'B') {
+                add_setting(reading, "shared_buffers", value);
+        } else if (letter == 'N') {
+                add_setting(reading, "max_connections", value);
+        } else if (letter == 'D' && postgresql_is_path(value)) {
+                reading->command->directory = value;
         }
-        return NULL;
 }
 
 /* Like getopt(3): letters may be combined, and a letter's value is in the same word or in the next. */
-static const char *add_options(const Reading *reading, const char *const *words, size_t n) {
+static void add_options(const Reading *reading, const char *const *words, size_t n) {
         static const char with_value[] = "BCDNSWcdfhkoprt-";
 
-        for (size_t i = 0; i < n; i++) {
-                const char *wrong = NULL;
-
-                if (text_equals(words[i], "--"))
-                        return NULL;
+        for (size_t i = 0; i < n && !text_equals(words[i], "--"); i++) {
                 if (*words[i] != '-')
                         continue;
                 const char *letter = words[i] + 1;
@@ -69,21 +51,18 @@ static const char *add_options(const Reading *reading, const char *const *words,
                 while (*letter && !strchr(with_value, *letter))
                         letter++;
                 if (*letter && (letter[1] || i + 1 < n))
-                        wrong = add_option(reading, *letter, letter[1] ? letter + 1 : words[++i]);
-                if (wrong)
-                        return wrong;
+                        add_option(reading, *letter, letter[1] ? letter + 1 : words[++i]);
         }
-        return NULL;
 }
 
-const char *postgresql_command_add(Arena *arena, const char *line, const char *origin,
-                                   PostgresqlWanted *is_wanted, PostgresqlCommand *command) {
+void postgresql_command_add(Arena *arena, const char *line, const char *origin,
+                            PostgresqlCommand *command) {
         static const char whitespace[] = " \t\n";
         SourceNames words = {};
 
         while (words.n < WORDS_MAX && *(line += strspn(line, whitespace)))
                 *vec_push(arena, &words) = shell_take_word(arena, &line, whitespace, NULL);
-        return add_options(&(Reading){arena, is_wanted, origin, command}, words.items, words.n);
+        add_options(&(Reading){arena, origin, command}, words.items, words.n);
 }
 
 /* ---- pg_ctl and pg_ctlcluster ---- */
@@ -102,22 +81,18 @@ static const char *option_value(const char *const *words, size_t n, size_t *i,
         return text_starts_with(word, short_name) ? word + strlen(short_name) : NULL;
 }
 
-static const char *add_launcher_options(const Reading *reading, const char *const *words,
-                                        size_t n) {
-        const char *wrong = NULL;
-
-        for (size_t i = 0; i < n && !wrong; i++) {
+static void add_launcher_options(const Reading *reading, const char *const *words, size_t n) {
+        for (size_t i = 0; i < n; i++) {
                 const char *directory = option_value(words, n, &i, "-D", "--pgdata");
                 const char *options = directory ? NULL
                                                 : option_value(words, n, &i, "-o", "--options");
 
                 if (directory)
-                        wrong = add_option(reading, 'D', directory);
+                        add_option(reading, 'D', directory);
                 else if (options)
-                        wrong = postgresql_command_add(reading->arena, options, reading->origin,
-                                                       reading->is_wanted, reading->command);
+                        postgresql_command_add(reading->arena, options, reading->origin,
+                                               reading->command);
         }
-        return wrong;
 }
 
 /* ---- units ---- */
@@ -132,13 +107,12 @@ static const struct {
 };
 
 /* The program may follow another, such as numactl. */
-const char *postgresql_command_of_unit(const UnitFile *unit, PostgresqlWanted *is_wanted,
-                                       PostgresqlCommand *ret) {
+void postgresql_command_of_unit(const UnitFile *unit, PostgresqlCommand *ret) {
         UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
 
         VEC_FOREACH(start, &starts) {
                 SourceNames words = unit_file_command(unit, (*start)->value);
-                const Reading reading = {unit->arena, is_wanted,
+                const Reading reading = {unit->arena,
                                          source_origin(unit->arena, (*start)->file, (*start)->line),
                                          ret};
 
@@ -153,18 +127,20 @@ const char *postgresql_command_of_unit(const UnitFile *unit, PostgresqlWanted *i
                         if (program->is_beside_server && **word == '/')
                                 ret->program = source_relative(unit->arena, *word, "postgres");
                         ret->is_server = program->is_server;
-                        return program->is_server ? add_options(&reading, word + 1, n)
-                                                  : add_launcher_options(&reading, word + 1, n);
+                        if (program->is_server)
+                                add_options(&reading, word + 1, n);
+                        else
+                                add_launcher_options(&reading, word + 1, n);
+                        return;
                 }
         }
-        return NULL;
 }
 
 /* ---- postmaster.opts ---- */
 
 /* PROGRAM "WORD" "WORD"...: the server does not escape quotes within a word. */
 const char *postgresql_command_of_last_start(Arena *arena, const Sources *sources, const char *path,
-                                             PostgresqlWanted *is_wanted, PostgresqlCommand *ret) {
+                                             PostgresqlCommand *ret) {
         SourceText text = source_read(sources, arena, path);
         SourceLines lines = source_lines(&text);
         SourceNames words = {};
@@ -190,8 +166,8 @@ const char *postgresql_command_of_last_start(Arena *arena, const Sources *source
                 *vec_push(arena, &words) = arena_strndup(arena, start, length);
                 quote = next ? next + 1 : NULL;
         }
-        return add_options(&(Reading){arena, is_wanted, source_origin(arena, path, 1), ret},
-                           words.items, words.n);
+        add_options(&(Reading){arena, source_origin(arena, path, 1), ret}, words.items, words.n);
+        return NULL;
 }
 
 /* ---- the start by a unit ---- */
@@ -214,19 +190,22 @@ static const char *debian_cluster(Arena *arena, const char *unit_name) {
                             (int) (end - dash - 1), dash + 1);
 }
 
-const char *postgresql_start_read(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                  PostgresqlWanted *is_wanted, PostgresqlStart *ret) {
+PostgresqlStart postgresql_start_read(Arena *arena, const EngineTarget *target,
+                                      const Sources *sources) {
+        PostgresqlStart start = {};
+
         if (!target->unit)
-                return NULL;
+                return start;
         const UnitFile *unit = unit_file_read(arena, sources, target->unit);
 
-        ret->cluster = debian_cluster(arena, target->unit);
+        start.cluster = debian_cluster(arena, target->unit);
         if (!unit->fragment_path)
-                return NULL;
-        ret->unit = unit;
-        if (!ret->cluster)
-                ret->cluster = debian_cluster(arena, unit->name);
-        return postgresql_command_of_unit(unit, is_wanted, &ret->command);
+                return start;
+        start.unit = unit;
+        if (!start.cluster)
+                start.cluster = debian_cluster(arena, unit->name);
+        postgresql_command_of_unit(unit, &start.command);
+        return start;
 }
 
 const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
@@ -372,11 +351,10 @@ static bool starts(const UnitFile *unit, const char *program) {
 const char *postgresql_find_absent(const Engine *engine UNUSED, Arena *arena,
                                    const EngineTarget *target, const Sources *sources,
                                    bool has_disks) {
-        PostgresqlStart start = {};
+        const PostgresqlStart start = postgresql_start_read(arena, target, sources);
         const char *directory = NULL, *what = "has nothing to start";
 
-        if (postgresql_start_read(arena, target, sources, NULL, &start) || !start.unit ||
-            starts(start.unit, "/patroni"))
+        if (!start.unit || starts(start.unit, "/patroni"))
                 return NULL;
         if (!starts(start.unit, "/pg_ctlcluster")) {
                 if (has_disks)
