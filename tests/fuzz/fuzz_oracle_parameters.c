@@ -14,7 +14,7 @@
 #include "support/sources.h"
 #include "support/spfile.h"
 
-static bool read_file(Arena *arena, const char *bytes, size_t size, OracleParameters *ret) {
+static bool read_file(Arena *arena, const char *bytes, size_t size, Settings *ret) {
         const TestFile file = {.path = "/dbs/initorcl.ora", .text = bytes, .size = size};
         const OracleFile start = {.path = file.path, .sid = "orcl"};
         Diags problems = diags_in(arena);
@@ -23,7 +23,7 @@ static bool read_file(Arena *arena, const char *bytes, size_t size, OracleParame
             oracle_parameters_read(arena, test_sources(arena, &file, 1), &start, ret, &problems))
                 return false;
         require(problems.list.n <= 10);
-        VEC_FOREACH(parameter, &ret->list) {
+        VEC_FOREACH(parameter, ret) {
                 size_t length = strlen(parameter->value);
 
                 require(length <= 4095 && text_is_utf8(parameter->value, length));
@@ -35,16 +35,16 @@ static bool read_file(Arena *arena, const char *bytes, size_t size, OracleParame
 static void read_both(Arena *arena, const char *text) {
         size_t size;
         const char *bytes = spfile_make(arena, text, &size);
-        OracleParameters as_text, as_spfile;
+        Settings as_text, as_spfile;
 
         /* What begins with the mark is a server parameter file by itself. */
         if (text_starts_with(text, "C\"") || !read_file(arena, text, strlen(text), &as_text) ||
             size > 128 << 10)
                 return;
         require(read_file(arena, bytes, size, &as_spfile));
-        require(as_text.list.n == as_spfile.list.n && as_spfile.spfile);
-        for (size_t i = 0; i < as_text.list.n; i++) {
-                const Setting *a = &as_text.list.items[i], *b = &as_spfile.list.items[i];
+        require(as_text.n + 1 == as_spfile.n && text_equals(as_spfile.items[0].name, "spfile"));
+        for (size_t i = 0; i < as_text.n; i++) {
+                const Setting *a = &as_text.items[i], *b = &as_spfile.items[i + 1];
 
                 require(text_equals(a->name, b->name));
                 require(text_equals(a->value, b->value) && text_equals(a->origin, b->origin));
@@ -66,7 +66,7 @@ static void find(Arena *arena, const Sources *sources, const EngineTarget *targe
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        OracleParameters read;
+        Settings read;
 
         if (size == 0)
                 return 0;

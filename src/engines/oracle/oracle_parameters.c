@@ -19,7 +19,7 @@ typedef struct Reader {
         Arena *arena;
         const Sources *sources;
         const OracleFile *start;
-        OracleParameters *parameters;
+        Settings *parameters;
         Diags *problems;
         unsigned n_files, n_notes;
 } Reader;
@@ -296,10 +296,10 @@ static const char *read_assignment(Reader *reader, Scanner *scanner, unsigned de
                 return NULL;
         if (strlen(value) > VALUE_LENGTH_MAX || !text_is_utf8(value, strlen(value)))
                 setting.value = "(not readable)";
-        *vec_push(reader->arena, &reader->parameters->list) = setting;
-        return strcasecmp(plain, "ifile") == 0 || strcasecmp(plain, "spfile") == 0
-                       ? include(reader, scanner, &setting, depth)
-                       : NULL;
+        if (strcasecmp(plain, "ifile") == 0 || strcasecmp(plain, "spfile") == 0)
+                return include(reader, scanner, &setting, depth);
+        *vec_push(reader->arena, reader->parameters) = setting;
+        return NULL;
 }
 
 /* ---- files ---- */
@@ -352,12 +352,12 @@ static const char *read_file(Reader *reader, const char *path, const char *origi
                         "PFILE='/etc/oracle/initSID.ora' FROM SPFILE in SQL*Plus and name "
                         "that file in ConfigFile=",
                         path);
-        reader->parameters->spfile = path;
+        settings_add(arena, reader->parameters, "spfile", path, path);
         return read_text(reader, path, text, size, depth);
 }
 
 const char *oracle_parameters_read(Arena *arena, const Sources *sources, const OracleFile *file,
-                                   OracleParameters *ret, Diags *problems) {
+                                   Settings *ret, Diags *problems) {
         Reader reader = {
                 .arena = arena,
                 .sources = sources,
@@ -366,16 +366,15 @@ const char *oracle_parameters_read(Arena *arena, const Sources *sources, const O
                 .problems = problems,
         };
 
-        *ret = (OracleParameters){};
+        *ret = (Settings){};
         return read_file(&reader, file->path, NULL, 0);
 }
 
-const Setting *oracle_parameter_find(const OracleParameters *parameters, const char *sid,
+const Setting *oracle_parameter_find(const Settings *parameters, const char *sid,
                                      const char *name) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Setting *own =
-                sid ? settings_find(&parameters->list, arena_printf(arena, "%s.%s", sid, name))
-                    : NULL;
+                sid ? settings_find(parameters, arena_printf(arena, "%s.%s", sid, name)) : NULL;
 
-        return own ? own : settings_find(&parameters->list, name);
+        return own ? own : settings_find(parameters, name);
 }

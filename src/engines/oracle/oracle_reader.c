@@ -53,23 +53,6 @@ static const char missing_remedy[] =
         "SQL*Plus and name that file in ConfigFile=, or set the size by "
         "Memory=";
 
-/* Sets *RET_SID to the only SID that has parameters in the file; NULL: none has. Returns false if several have. */
-static bool infer_sid(Arena *arena, const OracleParameters *read, const char **ret_sid) {
-        *ret_sid = NULL;
-        VEC_FOREACH(parameter, &read->list) {
-                const char *dot = strchr(parameter->name, '.');
-
-                if (!dot || !parameters_have(&oracle_parameter_table, parameter->name))
-                        continue;
-                const char *sid = arena_strdup_to(arena, parameter->name, dot);
-
-                if (*ret_sid && !text_equals(*ret_sid, sid))
-                        return false;
-                *ret_sid = sid;
-        }
-        return true;
-}
-
 /* Adds the settings of one instance that affect its size, as SID.NAME if IS_ONE_OF_SEVERAL. */
 static const char *add_file(const Search *search, const OracleFile *file, bool is_one_of_several) {
         static const char *const sizes[] = {"memory_target", "memory_max_target", "sga_max_size",
@@ -77,11 +60,16 @@ static const char *add_file(const Search *search, const OracleFile *file, bool i
         Arena *arena = search->arena;
         Settings *settings = &search->ret->settings;
         const char *sid = file->sid;
-        OracleParameters read;
+        Settings read;
         const char *wrong =
                 oracle_parameters_read(arena, search->sources, file, &read, &search->ret->problems);
 
-        if (!wrong && !sid && !infer_sid(arena, &read, &sid))
+        VEC_KEEP(parameter, &read, parameters_have(&oracle_parameter_table, parameter->name));
+        const SourceNames sids = oracle_sids_of(arena, &read);
+
+        if (!sid && sids.n == 1)
+                sid = sids.items[0];
+        else if (!wrong && !sid)
                 wrong = arena_printf(
                         arena,
                         "%s: this is for several instances; name one by "
@@ -105,13 +93,10 @@ static const char *add_file(const Search *search, const OracleFile *file, bool i
                 const char *name = oracle_parameter_table.rows[i].name;
                 const Setting *parameter = oracle_parameter_find(&read, sid, name);
 
-                if (parameter && !text_equals(name, "spfile"))
+                if (parameter)
                         settings_add(arena, settings, arena_printf(arena, "%s%s", prefix, name),
                                      parameter->value, parameter->origin);
         }
-        if (read.spfile)
-                settings_add(arena, settings, arena_printf(arena, "%sspfile", prefix), read.spfile,
-                             read.spfile);
         return NULL;
 }
 
@@ -145,7 +130,7 @@ static const char *add_instance(const Search *search, const OracleInstance *inst
 static bool asm_takes_pages(const Search *search, const OracleInstance *instance) {
         const char *path = find_file(search, instance);
         Diags unused = diags_in(search->arena);
-        OracleParameters read;
+        Settings read;
         uint64_t bytes;
 
         if (!path || oracle_parameters_read(search->arena, search->sources,

@@ -22,25 +22,21 @@ typedef struct Sga {
 
 typedef VEC(Sga) Sgas;
 
-static const Setting *sga_setting(RuleRun *run, const RuleInstance *instance, const char *sid,
-                                  const char *name) {
-        const Setting *own =
-                sid ? rule_setting(instance, arena_printf(run->arena, "%s.%s", sid, name)) : NULL;
-
-        return own ? own : rule_setting(instance, name);
+static SourceNames sids_of(const RuleRun *run, const RuleInstance *instance) {
+        return instance->gathered ? oracle_sids_of(run->arena, &instance->gathered->settings)
+                                  : (SourceNames){};
 }
 
 static Sgas sgas_of(RuleRun *run, const RuleInstance *instance) {
         const char *name = instance->config->name;
-        SourceNames sids = {};
+        const SourceNames sids = sids_of(run, instance);
         Sgas sgas = {};
 
-        if (instance->gathered)
-                sids = oracle_sids_of(run->arena, &instance->gathered->settings);
         VEC_FOREACH(sid, &sids)
                 *vec_push(run->arena, &sgas) =
                         (Sga){*sid ? arena_printf(run->arena, "%s (%s)", name, *sid) : name, *sid,
-                              sga_setting(run, instance, *sid, "use_large_pages")};
+                              oracle_parameter_find(&instance->gathered->settings, *sid,
+                                                    "use_large_pages")};
         return sgas;
 }
 
@@ -52,8 +48,10 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
         const Sgas sgas = sgas_of(run, instance);
 
         VEC_FOREACH(sga, &sgas) {
-                const Setting *target = sga_setting(run, instance, sga->sid, "memory_target");
-                const Setting *most = sga_setting(run, instance, sga->sid, "memory_max_target");
+                const Settings *settings = &instance->gathered->settings;
+                const Setting *target = oracle_parameter_find(settings, sga->sid, "memory_target");
+                const Setting *most =
+                        oracle_parameter_find(settings, sga->sid, "memory_max_target");
                 const Setting *setting = target && !is_zero(target->value) ? target : most;
 
                 if (setting && !is_zero(setting->value))
@@ -376,9 +374,7 @@ static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const ch
         if (strcasecmp(of_file ? of_file : config->name, sid) == 0 ||
             strcasecmp(config->name, sid + strspn(sid, "+-")) == 0)
                 return true;
-        const SourceNames own = instance->gathered
-                                        ? oracle_sids_of(run->arena, &instance->gathered->settings)
-                                        : (SourceNames){};
+        const SourceNames own = sids_of(run, instance);
 
         return VEC_ANY(each, &own, *each && strcasecmp(*each, sid) == 0);
 }

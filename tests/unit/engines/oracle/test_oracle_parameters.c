@@ -11,7 +11,7 @@
 #define DBS "/u01/app/oracle/product/19.0.0/dbhome_1/dbs/"
 
 static const char *read_with(Arena *arena, const Sources *sources, const OracleFile *file,
-                             OracleParameters *ret, Diags *problems) {
+                             Settings *ret, Diags *problems) {
         *problems = diags_in(arena);
         return oracle_parameters_read(arena, sources, file, ret, problems);
 }
@@ -19,7 +19,7 @@ static const char *read_with(Arena *arena, const Sources *sources, const OracleF
 /* "SID.name=value" of each, with bars between; or the sentence. */
 static const char *read_text(Arena *arena, const char *text, const char *sid) {
         const Sources *sources = TEST_SOURCES(arena, {"/p.ora", text});
-        OracleParameters read;
+        Settings read;
         Diags problems;
         const char *wrong = read_with(arena, sources, &(OracleFile){.path = "/p.ora", .sid = sid},
                                       &read, &problems);
@@ -27,7 +27,7 @@ static const char *read_text(Arena *arena, const char *text, const char *sid) {
 
         if (wrong)
                 return wrong;
-        VEC_FOREACH(parameter, &read.list)
+        VEC_FOREACH(parameter, &read)
                 text_printf(&found, "%s%s=%s", found.length > 0 ? "|" : "", parameter->name,
                             parameter->value);
         VEC_FOREACH(problem, &problems.list)
@@ -78,7 +78,7 @@ TEST(grammar) {
         assert_text(read_text(arena, "b.ifile=/none\na.x=1\n*.y=2\nx=3", "a"), "a.x=1|y=2|x=3");
 }
 
-static const char *value_of(const OracleParameters *read, const char *sid, const char *name) {
+static const char *value_of(const Settings *read, const char *sid, const char *name) {
         const Setting *found = oracle_parameter_find(read, sid, name);
 
         return found ? found->value : NULL;
@@ -90,7 +90,7 @@ TEST(precedence) {
                 arena, {"/p.ora", "orcl1.sga_target=4G\n*.SGA_Target=2G\nsga_target=3G\n"
                                   "orcl2.sga_target=5G\norcl2.sga_target=6G\n"
                                   "orcl1.__sga_target=9G\n"});
-        OracleParameters read;
+        Settings read;
         Diags problems;
 
         assert_null(read_with(arena, sources, &(OracleFile){.path = "/p.ora"}, &read, &problems));
@@ -110,7 +110,7 @@ TEST(includes) {
                 {DBS "initorcl.ora", "sga_target=1G\nifile='?/dbs/site@.ora'\nprocesses=100\n"},
                 {DBS "siteorcl.ora", "sga_target=2G\nprocesses=50\nIFILE=more.ora"},
                 {DBS "more.ora", "sga_max_size=3G"});
-        OracleParameters read;
+        Settings read;
         Diags problems;
 
         assert_null(read_with(arena, sources, &(OracleFile){DBS "initorcl.ora", NULL, "orcl"},
@@ -119,7 +119,7 @@ TEST(includes) {
         assert_text(value_of(&read, "orcl", "processes"), "100");
         assert_text(value_of(&read, "orcl", "sga_max_size"), "3G");
         assert_text(oracle_parameter_find(&read, "orcl", "sga_max_size")->origin, DBS "more.ora:1");
-        assert_null(read.spfile);
+        assert_null(value_of(&read, NULL, "spfile"));
 }
 
 TEST(bad_includes) {
@@ -142,7 +142,7 @@ TEST(bad_includes) {
                 {"/home.ora", {"/home.ora:2: ", "ORACLE_HOME", "whole path"}},
                 {"/none", {"/none cannot be read: No such file"}},
         };
-        OracleParameters read;
+        Settings read;
         Diags problems;
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -160,7 +160,7 @@ TEST(hostile) {
         char *many = arena_alloc(arena, size + 1), *quoted = arena_alloc(arena, size + 1);
         const Sources *sources = test_sources(
                 arena, (const TestFile[]){{"/many.ora", many}, {"/quoted.ora", quoted}}, 2);
-        OracleParameters read;
+        Settings read;
         Diags problems;
 
         memset(many, 'x', size);
@@ -174,14 +174,14 @@ TEST(hostile) {
         assert_null(
                 read_with(arena, sources, &(OracleFile){.path = "/quoted.ora"}, &read, &problems));
         assert_int_equal(problems.list.n, 10);
-        assert_int_equal(read.list.n, 0);
+        assert_int_equal(read.n, 0);
         /* A value that is no text at all is not repeated. */
         assert_text(read_text(arena, "sga_target=\xff\xfe", NULL), "sga_target=(not readable)");
 }
 
 /* ---- server parameter files ---- */
 
-static const char *read_bytes(Arena *arena, const char *bytes, size_t size, OracleParameters *ret) {
+static const char *read_bytes(Arena *arena, const char *bytes, size_t size, Settings *ret) {
         Diags problems;
         const Sources *sources = test_sources(
                 arena, (const TestFile[]){{.path = "/s.ora", .text = bytes, .size = size}}, 1);
@@ -197,7 +197,7 @@ TEST(spfile_across_blocks) {
         for (size_t filled = SPFILE_BLOCK_TEXT - strlen(value) - 2; filled <= SPFILE_BLOCK_TEXT + 2;
              filled++) {
                 char *padding = arena_alloc(arena, filled + 1);
-                OracleParameters read;
+                Settings read;
                 size_t size;
 
                 memset(padding, 'x', filled);
@@ -209,7 +209,7 @@ TEST(spfile_across_blocks) {
                 assert_null(read_bytes(arena, bytes, size, &read));
                 assert_text(value_of(&read, "orcl", "sga_max_size"), "2560M");
                 assert_text(value_of(&read, "orcl", "z"), "1");
-                assert_text(read.spfile, "/s.ora");
+                assert_text(value_of(&read, NULL, "spfile"), "/s.ora");
         }
 }
 
@@ -225,7 +225,7 @@ TEST(spfile_cut) {
 
         assert_int_equal(size, 1024);
         for (size_t cut = 20; cut < size; cut++) {
-                OracleParameters read;
+                Settings read;
                 const char *wrong = read_bytes(arena, arena_memdup(arena, bytes, cut), cut, &read);
 
                 assert_contains(wrong, "cut off or damaged");
@@ -237,7 +237,7 @@ TEST(spfile_cut) {
 
 TEST(spfile_damaged) {
         size_t size;
-        OracleParameters read;
+        Settings read;
         char *bytes = spfile_make(arena, "*.sga_target=1G\n*.sga_max_size=2G\n", &size);
 
         assert_int_equal(size, 512);
@@ -265,12 +265,12 @@ TEST(spfile_by_name) {
                                     "processes=100\nSPFILE='/u02/spfileorcl.ora'\nsga_target=2G\n"},
                                    {"/u02/spfileorcl.ora", bytes, size}},
                 2);
-        OracleParameters read;
+        Settings read;
         Diags problems;
 
         assert_null(read_with(arena, sources, &(OracleFile){.path = DBS "initorcl.ora"}, &read,
                               &problems));
         assert_text(value_of(&read, NULL, "sga_target"), "2G");
         assert_text(value_of(&read, NULL, "processes"), "300");
-        assert_text(read.spfile, "/u02/spfileorcl.ora");
+        assert_text(value_of(&read, NULL, "spfile"), "/u02/spfileorcl.ora");
 }
