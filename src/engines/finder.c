@@ -157,8 +157,9 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                 return;
         }
         finder_pass(finder, arena_printf(finder->arena, "%s (%s)", found, program),
-                    engine->reserves ? "it runs in no service, and its data directory is not known"
-                                     : "it runs in no service of the host's");
+                    engine->data_option
+                            ? "it runs in no service, and its data directory is not known"
+                            : "it runs in no service of the host's");
 }
 
 /* Searches the processes with this IS_ELSEWHERE; their paths are valid in their own root directory. */
@@ -174,10 +175,13 @@ static void find_where(Finder *finder, bool is_elsewhere) {
         VEC_FOREACH(process, some) {
                 const char *program = finder_program(finder->arena, process);
 
-                for (size_t i = 0; i < n_engines; i++)
-                        if (engines[i]->servers && !engine_finder(engines[i])->find_running &&
-                            text_has_word(engines[i]->servers, program))
+                for (size_t i = 0; i < n_engines; i++) {
+                        const EngineFinder *of_engine = engine_finder(engines[i]);
+
+                        if (engines[i]->servers && text_has_word(engines[i]->servers, program) &&
+                            (!of_engine->is_process || of_engine->is_process(process)))
                                 add_process(finder, engines[i], process, program);
+                }
         }
         for (size_t i = 0; i < n_engines; i++)
                 if (engine_finder(engines[i])->find_running)

@@ -137,40 +137,23 @@ Reads jvm_variable_reads(const char *name) {
 
 /* ---- databases that no instance describes ---- */
 
-/* Finds processes with large pages; their units' files may have the options. */
-static void find_running(Finder *finder, const Engine *engine) {
-        VEC_FOREACH(process, finder->processes) {
-                const char *service = finder_service(process);
-                const char *found = arena_printf(finder->arena, "process %" PRIu64, process->pid);
-
-                if (!source_names_have(&process->arguments, "-XX:+UseLargePages"))
-                        continue;
-                if (!service && !finder->is_elsewhere)
-                        finder_pass(finder, arena_printf(finder->arena, "%s (java)", found),
-                                    "it runs in no service of the host's");
-                else
-                        finder_add(finder,
-                                   &(Candidate){
-                                           .engine = engine,
-                                           .name = service ? finder_stem(finder, service) : "java",
-                                           .title = "Java with large pages",
-                                           .found = found,
-                                           .target = {.unit = service,
-                                                      .user = finder_user(finder, process)},
-                                           .process = process,
-                                   });
-        }
+/* The files of its unit may have further options. */
+static bool is_process(const Process *process) {
+        return source_names_have(&process->arguments, "-XX:+UseLargePages");
 }
 
 /* Any program may be written in Java: one of no known product is named only if it takes huge pages. */
 static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit,
                      const char *program) {
         const char *script, *place;
-        const JvmProduct *product = jvm_product_of_unit(unit, &script, &place);
+        const JvmProduct *product = unit ? jvm_product_of_unit(unit, &script, &place) : NULL;
 
-        if (product)
+        if (!unit)
+                candidate->title = "Java with large pages";
+        else if (product)
                 candidate->title = product->title;
-        candidate->is_guess = candidate->is_guess || !product || text_equals(program, "startup.sh");
+        candidate->is_guess = candidate->is_guess ||
+                              (unit && (!product || text_equals(program, "startup.sh")));
 }
 
-const EngineFinder finder_jvm = {.find_running = find_running, .describe = describe};
+const EngineFinder finder_jvm = {.is_process = is_process, .describe = describe};
