@@ -44,6 +44,13 @@ const EngineFormula *engine_formula(const Engine *engine) {
         return engine->reserves ? &plain : &none;
 }
 
+/* "orders.sga_max_size" belongs to the row sga_max_size, too. */
+static bool is_of_row(const ParameterTable *table, const Parameter *row, const char *name) {
+        const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
+
+        return setting_is_named(row->name, point ? point + 1 : name);
+}
+
 const char *formula_size(const EngineFormula *formula, const Engine *engine, Arena *arena,
                          const Settings *settings, uint64_t page_size_bytes, Sizing *ret) {
         Sizing sizing = {.page_size_bytes = page_size_bytes};
@@ -58,6 +65,16 @@ const char *formula_size(const EngineFormula *formula, const Engine *engine, Are
                 wrong = formula->add(arena, settings, values, &sizing);
         if (wrong)
                 return wrong;
+        /* The derivation mentions each setting of the caller that takes no huge pages. */
+        VEC_FOREACH(setting, settings) {
+                const Parameter *row = ARRAY_FIND(
+                        each, formula->parameters->rows, formula->parameters->n,
+                        each->takes_nothing && is_of_row(formula->parameters, each, setting->name));
+
+                if (row && !setting->origin && settings_find(settings, setting->name) == setting)
+                        sizing_add(arena, &sizing, arena_strdup(arena, setting->name),
+                                   row->takes_nothing, 0);
+        }
         sizing_finish(&sizing);
         *ret = sizing;
         return NULL;
@@ -162,17 +179,6 @@ void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t
                 sizing_add(arena, sizing, what, "too small for this page size", 0);
 }
 
-void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
-                     const Settings *settings) {
-        ARRAY_FOREACH(row, table->rows, table->n) {
-                const Setting *setting = row->takes_nothing ? settings_find(settings, row->name)
-                                                            : NULL;
-
-                if (setting && !setting->origin)
-                        sizing_add(arena, sizing, row->name, row->takes_nothing, 0);
-        }
-}
-
 /* ---- similar names ---- */
 
 enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
@@ -221,13 +227,6 @@ SettingNames engine_settings(const Engine *engine, Arena *arena) {
                 if (!table->rows[i].takes_nothing)
                         *vec_push(arena, &names) = table->rows[i].name;
         return names;
-}
-
-/* "orders.sga_max_size" belongs to the row sga_max_size, too. */
-static bool is_of_row(const ParameterTable *table, const Parameter *row, const char *name) {
-        const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
-
-        return setting_is_named(row->name, point ? point + 1 : name);
 }
 
 bool parameters_have(const ParameterTable *table, const char *name) {

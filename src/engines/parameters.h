@@ -65,11 +65,6 @@ bool parameters_have(const ParameterTable *table, const char *name);
 const char *setting_refuse(Arena *arena, const Setting *setting, const char *format, ...)
         PRINTF_LIKE(3, 4);
 
-/* Adds a step of 0 bytes for each setting of the caller that takes no huge pages, so that the derivation mentions all
- * of them. */
-void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
-                     const Settings *settings);
-
 /* Adds a step unless BYTES is 0. */
 void sizing_add_positive(Arena *arena, Sizing *sizing, const char *what, const char *formula,
                          uint64_t bytes);

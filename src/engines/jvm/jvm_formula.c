@@ -392,7 +392,7 @@ static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_s
                             major);
 }
 
-static const char *add_jvm(Arena *arena, const Settings *settings, const ParameterValue *v,
+static const char *add_jvm(Arena *arena, const Settings *settings UNUSED, const ParameterValue *v,
                            Sizing *sizing) {
         uint64_t page_size_bytes = sizing->page_size_bytes, known = major_of(v);
         const char *wrong = check(arena, v, page_size_bytes);
@@ -411,7 +411,6 @@ static const char *add_jvm(Arena *arena, const Settings *settings, const Paramet
                 if (each.bytes > sizing->bytes)
                         *sizing = each;
         }
-        sizing_add_idle(arena, sizing, &table, settings);
         sizing->caveat = caveat(arena, v, page_size_bytes);
         return NULL;
 }

@@ -324,7 +324,6 @@ static const char *add_mariadb(Arena *arena, const Settings *settings, const Par
                                         format_size(arena, round_up_saturated(sort_bytes,
                                                                               page_size_bytes))),
                            0);
-        sizing_add_idle(arena, sizing, &table, settings);
         sizing->caveat = caveat(arena, values);
         return NULL;
 }

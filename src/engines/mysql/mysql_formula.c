@@ -142,8 +142,8 @@ static const char *caveat(Arena *arena, const ParameterValue *values) {
                         : "");
 }
 
-static const char *add_mysql(Arena *arena, const Settings *settings, const ParameterValue *values,
-                             Sizing *sizing) {
+static const char *add_mysql(Arena *arena, const Settings *settings UNUSED,
+                             const ParameterValue *values, Sizing *sizing) {
         uint64_t version = values[SERVER_VERSION].number;
 
         if (version > 0 && version < 8)
@@ -164,7 +164,6 @@ static const char *add_mysql(Arena *arena, const Settings *settings, const Param
                                 chunks.n, format_size(arena, chunks.bytes),
                                 format_size(arena, bytes / MAX(chunks.n, UINT64_C(1)))),
                    bytes);
-        sizing_add_idle(arena, sizing, &table, settings);
         sizing->caveat = caveat(arena, values);
         return NULL;
 }

@@ -181,7 +181,6 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
                    arena_printf(arena, "%" PRIu64 ", each of which may end within a page",
                                 values[SHARED_SEGMENTS].number),
                    mul_saturated(values[SHARED_SEGMENTS].number, page_size_bytes));
-        sizing_add_idle(arena, sizing, &oracle_parameter_table, settings);
         sizing->caveat = caveat(values);
         return NULL;
 }

@@ -345,8 +345,8 @@ const char *postgresql_version_in(Arena *arena, const char *text) {
 
 /* ---- all ---- */
 
-static const char *add_postgresql(Arena *arena, const Settings *settings, const ParameterValue *v,
-                                  Sizing *sizing) {
+static const char *add_postgresql(Arena *arena, const Settings *settings UNUSED,
+                                  const ParameterValue *v, Sizing *sizing) {
         const char *wrong = check_pages(arena, v, sizing->page_size_bytes);
         Text unknown = text_in(arena);
 
@@ -363,7 +363,6 @@ static const char *add_postgresql(Arena *arena, const Settings *settings, const 
         bool has_statements = read_preloads(v[SHARED_PRELOAD_LIBRARIES].setting, &unknown);
 
         postgresql_segment_size(arena, v, has_statements, sizing);
-        sizing_add_idle(arena, sizing, &postgresql_parameters, settings);
         sizing->caveat = caveat(arena, v, &unknown);
         return NULL;
 }
