@@ -417,9 +417,9 @@ static const struct {
 
 /* Returns the name that was meant; NULL: the word is no typo of a relevant name. */
 static const char *meant_by(Arena *arena, const KernelArgument *argument) {
-        size_t best_distance = TYPO_DISTANCE + 1;
-        const char *best = NULL, *value = argument->value;
+        const char *value = argument->value;
         char *name = arena_strdup(arena, argument->name);
+        NearMiss miss = {name, TYPO_DISTANCE};
 
         ARRAY_FOREACH(misnomer, misnomers, ARRAY_LEN(misnomers))
                 if (text_equals(name, misnomer->written))
@@ -429,20 +429,15 @@ static const char *meant_by(Arena *arena, const KernelArgument *argument) {
         for (char *c = name; *c; c++)
                 if (*c >= 'A' && *c <= 'Z')
                         *c = (char) (*c | 0x20);
-        ARRAY_FOREACH(each, known, ARRAY_LEN(known)) {
-                size_t now = text_distance(name, each->name);
-
-                if (strlen(each->name) >= TYPO_LENGTH_MIN && now < best_distance) {
-                        best = each->name;
-                        best_distance = now;
-                }
-        }
+        ARRAY_FOREACH(each, known, ARRAY_LEN(known))
+                if (strlen(each->name) >= TYPO_LENGTH_MIN)
+                        near_miss_try(&miss, each->name);
         /* "4" and "0:2" are counts, "1G" is a size. */
-        if (text_equals(best, "hugepages") && value && *value &&
-            !strchr("0123456789", value[strlen(value) - 1]) &&
-            text_distance(name, "hugepagesz") == best_distance)
+        if (text_equals(miss.name, "hugepages") && value && *value &&
+            !text_is_digit(value[strlen(value) - 1]) &&
+            text_distance(name, "hugepagesz") == miss.distance)
                 return "hugepagesz";
-        return best;
+        return miss.name;
 }
 
 bool kernel_line_has(Arena *arena, const char *name) {

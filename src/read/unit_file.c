@@ -382,14 +382,10 @@ UnitAssignments unit_file_list(const UnitFile *unit, const char *section, const 
 }
 
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key) {
-        const UnitAssignment *last = NULL;
+        const UnitAssignments list = unit ? unit_file_list(unit, section, key)
+                                          : (UnitAssignments){};
 
-        if (!unit)
-                return NULL;
-        VEC_FOREACH(assignment, &unit->assignments)
-                if (text_equals(assignment->section, section) && text_equals(assignment->key, key))
-                        last = *assignment->value ? assignment : NULL;
-        return last;
+        return list.n > 0 ? list.items[list.n - 1] : NULL;
 }
 
 const char *unit_file_value(const UnitFile *unit, const char *section, const char *key) {

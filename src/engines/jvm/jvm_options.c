@@ -190,17 +190,10 @@ Reads jvm_option_reads(const char *option) {
 }
 
 uint64_t jvm_major_version(const char *version) {
-        size_t n = strspn(version, "0123456789");
-        char digits[24] = {};
-        uint64_t major = 0;
+        Version parsed = {};
 
-        if (text_starts_with(version, "1."))
-                return jvm_major_version(version + 2);
-        if (n < sizeof(digits)) {
-                memcpy(digits, version, n);
-                parse_u64(digits, &major);
-        }
-        return major;
+        parse_version(version, &parsed);
+        return parsed.numbers[parsed.numbers[0] == 1];
 }
 
 /* ---- virtual machines that map all their huge pages at start ---- */

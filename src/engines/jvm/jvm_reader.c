@@ -108,12 +108,13 @@ static void read_version(Search *search, const char *home, bool is_sure) {
         SourceLines lines = source_lines(&text);
 
         while (!search->java_major && (line = source_line(arena, &lines))) {
-                const char *version = text_starts_with(line, key) ? line + strlen(key) : "";
+                const char *rest = text_starts_with(line, key) ? line + strlen(key) : "";
+                const char *version = arena_strndup(arena, rest, strspn(rest, "0123456789._+-"));
 
                 search->java_major = jvm_major_version(version);
                 if (search->java_major == 0)
                         continue;
-                ret->version = arena_strndup(arena, version, strspn(version, "0123456789._+-"));
+                ret->version = version;
                 /* The first release of a version has a single number: "17". */
                 if (!strchr(ret->version, '.'))
                         ret->version = arena_printf(arena, "%s.0.0", ret->version);
