@@ -220,7 +220,7 @@ static void judge_numa(Adviser *adviser) {
                      "makes the host a single node, but instance %s names nodes", preference->name);
 }
 
-static void judge_pool(Adviser *adviser, const KernelPool *pool) {
+static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
         Diags *problems = &adviser->advice->problems;
         char *size = format_page_size(adviser->arena, pool->page_size_bytes);
 
@@ -356,7 +356,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                         const PlanPool *planned = plan_pool(plan, node, size->bytes);
                         const Pool *found = topology_pool(topology, node, size->bytes);
 
-                        *vec_push(arena, &advice->pools) = (KernelPool){
+                        *vec_push(arena, &advice->pools) = (AdvisedPool){
                                 .node = node,
                                 .page_size_bytes = size->bytes,
                                 .planned_pages = planned ? planned->granted_pages : 0,

@@ -17,21 +17,21 @@ typedef enum KernelVerdict {
 } KernelVerdict;
 
 /* One pool of gigantic pages. */
-typedef struct KernelPool {
+typedef struct AdvisedPool {
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t planned_pages;
         uint64_t present_pages; /* requested by the line */
         uint64_t found_pages;   /* in the pool now */
         bool is_run_time; /* the kernel's even spread is too far from the plan: reserved at run time */
-} KernelPool;
+} AdvisedPool;
 
 typedef struct KernelAdvice {
         KernelVerdict verdict;
         const char *wanted;  /* "hugepagesz=1G hugepages=0:2,1:4"; "": none */
         const char *present; /* the phrases of the line, joined */
         VEC(const char *) phrases;
-        VEC(KernelPool) pools;
+        VEC(AdvisedPool) pools;
         KernelChanges changes;
         Diags problems;
 } KernelAdvice;

@@ -8,7 +8,8 @@
 
 #include "fuzz/fuzz.h"
 #include "inspect/boot_loader.h"
-#include "support/memory_root.h"
+#include "model/model_root.h"
+#include "support/sources.h"
 #include "support/testing.h"
 
 static const char host_text[] = "sizes 1G 2M\n"
@@ -36,14 +37,18 @@ static void check_advice(Arena *arena, const BootLoader *loader, const KernelAdv
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Sources *sources = test_sources_unpack(arena, data, size);
+        CLEANUP(root_freep) Root *root = model_root_new(NULL);
+        const TestFiles files = test_files_unpack(arena, data, size);
         const Config *config = config_line(arena, "db Pages=1G:3 Placement=0-1");
         Topology *topology = host_make(arena, host_text);
-        const SourceText present = source_read(sources, arena, "/proc/cmdline");
+        char *present = NULL;
 
+        VEC_FOREACH(file, &files)
+                model_root_add(root, file->path, file->text, file->size);
+        root_read_file(root, arena, "/proc/cmdline", SOURCE_BYTES_MAX, &present, NULL);
         topology->kernel_release = "6.1.0-38-amd64";
-        topology->kernel_command_line = present.text ? present.text : "quiet";
-        const BootLoader loader = boot_loader_find(memory_root(arena, sources), arena);
+        topology->kernel_command_line = present ? present : "quiet";
+        const BootLoader loader = boot_loader_find(root, arena);
         const Plan *plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology));
 
         require(*boot_loader_names[loader.kind].name && *boot_loader_names[loader.kind].title);

@@ -7,8 +7,8 @@
 #include "base/size.h"
 #include "fuzz/fuzz.h"
 #include "host/probe.h"
+#include "model/model_root.h"
 #include "plan/promise/balance.h"
-#include "support/memory_root.h"
 #include "support/testing.h"
 
 static const struct {
@@ -61,18 +61,13 @@ static void check_topology(Arena *arena, const Topology *topology) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        TestFile host[ARRAY_LEN(files)];
+        CLEANUP(root_freep) Root *root = model_root_new(NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
-                host[i] = (TestFile){.path = files[i].path, .text = files[i].text};
+                model_root_add(root, files[i].path, files[i].text, strlen(files[i].text));
         if (size > 0)
-                host[data[0] % ARRAY_LEN(files)] = (TestFile){
-                        .path = files[data[0] % ARRAY_LEN(files)].path,
-                        .text = fuzz_text(arena, data + 1, size - 1),
-                        .size = size - 1,
-                };
-        check_topology(arena, probe_topology(memory_root(arena, test_sources(arena, host,
-                                                                             ARRAY_LEN(host))),
-                                             arena));
+                model_root_add(root, files[data[0] % ARRAY_LEN(files)].path,
+                               (const char *) data + 1, size - 1);
+        check_topology(arena, probe_topology(root, arena));
         return 0;
 }

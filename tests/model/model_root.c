@@ -79,14 +79,20 @@ static void touch(Root *root, Entry *entry) {
         entry->changed_at = ++root->clock;
 }
 
-static void set_text(Entry *entry, const char *text) {
-        char *copy = strdup(text);
+static void set_bytes(Entry *entry, const char *bytes, size_t size) {
+        char *copy = malloc(size + 1);
 
         if (!copy)
                 abort();
+        memcpy(copy, bytes, size);
+        copy[size] = '\0';
         free(entry->text);
         entry->text = copy;
-        entry->size = strlen(copy);
+        entry->size = size;
+}
+
+static void set_text(Entry *entry, const char *text) {
+        set_bytes(entry, text, strlen(text));
 }
 
 static const char *parent_path(Arena *arena, const char *path) {
@@ -120,12 +126,20 @@ static Entry *put(Root *root, EntryKind kind, const char *path, const char *text
 
 /* ---- paths ---- */
 
+static KernelFileKind kernel_kind(const Root *root, const char *path) {
+        return root->kernel ? kernel_file_kind(root->kernel, path) : KERNEL_FILE_NONE;
+}
+
+static const KernelMount *mount_at(const Root *root, const char *path) {
+        return root->kernel ? kernel_mount_at(root->kernel, path) : NULL;
+}
+
 static Found look(const Root *root, const char *path) {
         return (Found){
                 .path = path,
-                .kernel = kernel_file_kind(root->kernel, path),
+                .kernel = kernel_kind(root, path),
                 .entry = find_entry(root, path),
-                .is_mount = kernel_mount_at(root->kernel, path) != NULL,
+                .is_mount = mount_at(root, path) != NULL,
         };
 }
 
@@ -192,10 +206,10 @@ static int resolve(const Root *root, Arena *arena, const char *path, bool is_fol
 /* Most paths have no link in them, and are there: what has this very path is found at once. */
 static bool find_directly(const Root *root, const char *path, Found *ret) {
         *ret = (Found){.path = path, .entry = find_entry(root, path)};
-        if (kernel_mount_at(root->kernel, path) || (ret->entry && ret->entry->kind == ENTRY_LINK))
+        if (mount_at(root, path) || (ret->entry && ret->entry->kind == ENTRY_LINK))
                 return false;
         if (!ret->entry || ret->entry->kind == ENTRY_DIRECTORY)
-                ret->kernel = kernel_file_kind(root->kernel, path);
+                ret->kernel = kernel_kind(root, path);
         return is_there(ret) && ret->kernel != KERNEL_FILE_LINK;
 }
 
@@ -205,9 +219,8 @@ static bool is_missing(const Root *root, Arena *arena, const char *path) {
         Found above;
 
         if (!name || name == path || !name[1] || text_equals(name, "/.") ||
-            text_equals(name, "/..") || find_entry(root, path) ||
-            kernel_mount_at(root->kernel, path) ||
-            kernel_file_kind(root->kernel, path) != KERNEL_FILE_NONE)
+            text_equals(name, "/..") || find_entry(root, path) || mount_at(root, path) ||
+            kernel_kind(root, path) != KERNEL_FILE_NONE)
                 return false;
         return find_directly(root, parent_path(arena, path), &above) && is_directory(&above);
 }
@@ -254,7 +267,7 @@ Root *model_root_new(Kernel *kernel) {
                        .die_at = UINT64_MAX,
                        .fail_read_at = UINT64_MAX};
         put(root, ENTRY_DIRECTORY, "/", NULL);
-        for (size_t i = 0; i < ARRAY_LEN(first_files); i++) {
+        for (size_t i = 0; kernel && i < ARRAY_LEN(first_files); i++) {
                 make_directories(root, parent_path(arena, first_files[i].path));
                 put(root, ENTRY_FILE, first_files[i].path, first_files[i].text);
         }
@@ -424,7 +437,7 @@ static int read_whole(const Root *root, Arena *arena, const char *path, char **r
                         *ret_size = strlen(*ret);
                 return r;
         }
-        *ret = arena_strndup(arena, found.entry->text, found.entry->size);
+        *ret = arena_memdup(arena, found.entry->text, found.entry->size + 1);
         *ret_size = found.entry->size;
         return 0;
 }
@@ -567,7 +580,8 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
                 return r;
         if (!is_directory(&found))
                 return -ENOTDIR;
-        kernel_file_list(root->kernel, arena, found.path, &all);
+        if (root->kernel)
+                kernel_file_list(root->kernel, arena, found.path, &all);
         VEC_FOREACH(entry, &root->entries) {
                 const char *name = (*entry)->is_gone ? NULL
                                                      : name_below(found.path, (*entry)->path);
@@ -647,7 +661,8 @@ static int make_directories(Root *root, const char *path) {
 
                 if (r < 0)
                         return r;
-                if (!is_there(&found) && kernel_file_make_directory(root->kernel, part) < 0)
+                if (!is_there(&found) &&
+                    (!root->kernel || kernel_file_make_directory(root->kernel, part) < 0))
                         put(root, ENTRY_DIRECTORY, part, NULL);
                 else if (is_there(&found) && slash && !is_directory(&found))
                         return -ENOTDIR;
@@ -675,6 +690,14 @@ static int place(Root *root, Arena *arena, const char *path, Found *ret) {
         if (r == 0)
                 *ret = look(root, path);
         return r;
+}
+
+void model_root_add(Root *root, const char *path, const char *bytes, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Found found;
+
+        if (place(root, arena, path, &found) == 0 && !is_directory(&found))
+                set_bytes(put(root, ENTRY_FILE, found.path, NULL), bytes, size);
 }
 
 static int write_file(const Root *const_root, const char *path, const char *text, bool is_new) {

@@ -24,8 +24,13 @@
 #include "host/root.h"
 #include "model/kernel_model.h"
 
-/* The kernel is the caller's and has to live as long; root_free() frees the rest. */
+/* The kernel is the caller's and has to live as long; root_free() frees the rest. NULL: all files are in memory, and
+ * there are none to begin with. */
 Root *model_root_new(Kernel *kernel);
+
+/* A file of any bytes, in place of what has its path. Nothing is added where the path leads through a file, or is a
+ * directory. */
+void model_root_add(Root *root, const char *path, const char *bytes, size_t size);
 
 Kernel *model_root_kernel(const Root *root);
 

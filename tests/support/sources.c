@@ -131,9 +131,9 @@ static TestFile unpack_file(Arena *arena, const char *header, const char *end) {
         };
 }
 
-const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size) {
+TestFiles test_files_unpack(Arena *arena, const void *bytes, size_t size) {
         const char *end = (const char *) bytes + size, *at = find_header(bytes, end);
-        VEC(TestFile) files = {};
+        TestFiles files = {};
 
         while (at < end) {
                 const char *next = find_header(at + 1, end);
@@ -141,5 +141,11 @@ const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size)
                 *vec_push(arena, &files) = unpack_file(arena, at, next);
                 at = next;
         }
+        return files;
+}
+
+const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size) {
+        const TestFiles files = test_files_unpack(arena, bytes, size);
+
         return test_sources(arena, files.items, files.n);
 }

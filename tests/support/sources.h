@@ -11,12 +11,15 @@ typedef struct TestFile {
         size_t size;      /* 0: as far as the first NUL */
 } TestFile;
 
+typedef VEC(TestFile) TestFiles;
+
 /* Sources of the N FILES (not copied); directories are what the paths imply. Links are followed where
  * they are the whole path, not within one. */
 const Sources *test_sources(Arena *arena, const TestFile *files, size_t n);
 
 /* Files packed into one text, for fuzzers: each begins with a line "=== PATH". What comes before the
  * first is left out. */
+TestFiles test_files_unpack(Arena *arena, const void *bytes, size_t size);
 const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size);
 
 #define TEST_SOURCES(arena, ...)                               \
