@@ -23,38 +23,21 @@ before and after every command. --update writes the expected files anew (touch o
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import difflib
 import hashlib
-import os
 import pathlib
 import re
 import shlex
-import shutil
 import stat
-import subprocess
 import sys
 import tempfile
 
-import unpack_host
+import common
+from common import HERE
 
-HERE = pathlib.Path(__file__).resolve().parent
-# Not the tree of a host: files of the case itself.
-OWN_FILES = re.compile(r"^(host|tree|README|.*\.(expected|command))$")
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
-               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
-               "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
 WIDTHS = (80, 200)
 # What a text says that was made of a value which does not exist.
 NO_VALUE = re.compile(r"pages? of 0\b|\(null\)")
-# What runs the programs where they were built for another machine; set by `meson test`.
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
-
-
-@dataclasses.dataclass(frozen=True)
-class Programs:
-    hugeplanctl: pathlib.Path
-    generator: pathlib.Path
 
 
 def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
@@ -73,31 +56,12 @@ def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def make_root(case: pathlib.Path, directory: pathlib.Path) -> None:
-    host = (case / "host").read_text(encoding="utf-8").strip()
-    snapshot_of_host = HERE / "hosts" / f"{host}.tar"
-    unpack_host.unpack(snapshot_of_host if snapshot_of_host.exists() else HERE / "hosts" / f"{host}.tree", directory)
-    if (case / "tree").exists():
-        unpack_host.unpack(case / "tree", directory)
-    for entry in sorted(case.iterdir()):
-        if OWN_FILES.match(entry.name):
-            continue
-        shutil.copytree(entry, directory / entry.name, symlinks=True, dirs_exist_ok=True)
-
-
 def as_text(output: str, errors: str, code: int, root: pathlib.Path) -> str:
     text = output
     if errors:
         text += f"--- stderr\n{errors}"
     text += f"--- exit {code}\n"
     return text.replace(str(root), "@ROOT@")
-
-
-def run(arguments: list[str], root: pathlib.Path,
-        columns: int | None = None) -> subprocess.CompletedProcess[str]:
-    environment = ENVIRONMENT if columns is None else {**ENVIRONMENT, "COLUMNS": str(columns)}
-    return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60,
-                          cwd=root, env=environment, stdin=subprocess.DEVNULL)
 
 
 def command_of(case: pathlib.Path, what: str) -> list[str]:
@@ -108,8 +72,8 @@ def command_of(case: pathlib.Path, what: str) -> list[str]:
     return [*options, *what.removesuffix(".json").split(".", 1)]
 
 
-def run_verb(programs: Programs, command: list[str], root: pathlib.Path, columns: int | None = None) -> str:
-    done = run([*WRAPPER, str(programs.hugeplanctl), f"--root={root}", *command], root, columns)
+def run_verb(programs: argparse.Namespace, command: list[str], root: pathlib.Path, columns: int | None = None) -> str:
+    done = common.run(programs.hugeplanctl, *command, root=root, **({"COLUMNS": str(columns)} if columns else {}))
     text = as_text(done.stdout, done.stderr, done.returncode, root)
     text = with_any_prefix(text.replace(str(programs.hugeplanctl), "hugeplanctl"))
     text = re.sub(r"\b(hugeplan(?:ctl |: |</dt><dd>))\d+\.\d+\.\d+\b", r"\1@VERSION@", text)
@@ -132,13 +96,13 @@ def tree_text(directory: pathlib.Path) -> str:
     return text
 
 
-def run_generator(programs: Programs, root: pathlib.Path) -> str:
+def run_generator(programs: argparse.Namespace, root: pathlib.Path) -> str:
     with tempfile.TemporaryDirectory(prefix="hugeplan-generator-") as name:
         output = pathlib.Path(name)
         places = [output / place for place in ("normal", "early", "late")]
         for place in places:
             place.mkdir()
-        done = run([*WRAPPER, str(programs.generator), f"--root={root}", *map(str, places)], root)
+        done = common.run(programs.generator, *places, root=root)
         text = tree_text(output)
         text += as_text(done.stdout, done.stderr, done.returncode, root)
     return with_any_prefix(text)
@@ -170,14 +134,12 @@ def compare_trees(name: str, before: dict[str, tuple[object, ...]],
     return [f"{name}: the host was changed: {path}\n" for path in changed]
 
 
-def run_case(programs: Programs, case: pathlib.Path, is_updating: bool) -> list[str]:
+def run_case(programs: argparse.Namespace, case: pathlib.Path, is_updating: bool) -> list[str]:
     problems: list[str] = []
     files = sorted(case.glob("*.expected"))
     if not files:
         return [f"{case.name}: nothing is expected of it\n"]
-    with tempfile.TemporaryDirectory(prefix="hugeplan-case-") as directory:
-        root = pathlib.Path(directory).resolve()
-        make_root(case, root)
+    with common.root_of(case) as root:
         for file in files:
             what = file.name.removesuffix(".expected")
             name = f"{case.name}/{file.name}"
@@ -224,19 +186,14 @@ def cases_named(names: list[str], pattern: str = "*") -> list[pathlib.Path]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    parser.add_argument("--generator", type=pathlib.Path, required=True)
+    parser = common.parser(__doc__, "hugeplanctl", "generator", rest="cases")
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
-    programs = Programs(arguments.hugeplanctl.resolve(), arguments.generator.resolve())
     cases = cases_named(arguments.cases)
     self_test()
     n_failed = 0
     for case in cases:
-        problems = run_case(programs, case, arguments.update)
+        problems = run_case(arguments, case, arguments.update)
         n_failed += bool(problems)
         print(f"{'FAIL' if problems else 'ok  '} {case.name}")
         sys.stdout.write("".join(problems))

@@ -8,7 +8,6 @@ usage: run_completion.py --hugeplanctl=PROGRAM
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pathlib
@@ -18,9 +17,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-import run_cases
+import common
 
-COMPLETION = pathlib.Path(__file__).resolve().parent.parent / "contrib/completion"
+COMPLETION = common.HERE.parent / "contrib/completion"
 BASH = """source "$0"; COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDBREAKS=$' \\t\\n"=:@'
 _hugeplanctl 2>/dev/null; printf '%s\\n' "${COMPREPLY[@]}" """
 FISH = 'source $argv[1]; complete -C "$argv[2]" | string replace -r "\\t.*" ""'
@@ -64,14 +63,12 @@ def wrong_in(name: str, environment: dict[str, str], engines: list[dict]) -> lis
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    program = parser.parse_args().hugeplanctl.resolve()
+    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     with tempfile.TemporaryDirectory(prefix="hugeplan-completion-") as name:
         script = pathlib.Path(name) / "hugeplanctl"
-        script.write_text(f'#!/bin/sh\nexec {" ".join(run_cases.WRAPPER)} {program} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {" ".join(common.WRAPPER)} {program} "$@"\n')
         script.chmod(0o755)
-        environment = run_cases.ENVIRONMENT | {"PATH": f"{name}:{os.environ['PATH']}", "HOME": name}
+        environment = common.ENVIRONMENT | {"PATH": f"{name}:{os.environ['PATH']}", "HOME": name}
         done = subprocess.run([script, "size", "--json"], check=True, capture_output=True, text=True)
         engines = json.loads(done.stdout)
         assert len(engines) > 5 and sum(len(engine["settings"]) for engine in engines) > 50

@@ -28,20 +28,19 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterator
 
+import common
 import run_cases
 import unpack_host
+from common import PATIENCE, check, wait_until
 
-HERE = pathlib.Path(__file__).resolve().parent
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 REGISTRY = "run/varlink/registry/org.hugeplan.Manager"
 STATE = "run/hugeplan/state.json"
 CONFIG = "etc/hugeplan.d"
 THP = "sys/kernel/mm/transparent_hugepage"
 MIB = 1 << 20
-PATIENCE = 20.0  # seconds; everything here takes a fraction of one
 
 
 def read_count(path: pathlib.Path) -> int:
@@ -56,23 +55,6 @@ def read_count(path: pathlib.Path) -> int:
         finally:
             os.close(descriptor)
     return int(seen[-1] or -1)
-
-
-class Failure(AssertionError):
-    """A check that does not hold."""
-
-
-def check(holds: bool, what: str) -> None:
-    if not holds:
-        raise Failure(what)
-
-
-def wait_until(what: str, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > end:
-            raise Failure(f"{what}: not within {seconds:g} s")
-        time.sleep(0.01)
 
 
 def replace(path: pathlib.Path, text: str) -> None:
@@ -204,9 +186,9 @@ class Host:
     def __init__(self, root: pathlib.Path, hugepland: pathlib.Path, hugeplanctl: pathlib.Path,
                  shim: pathlib.Path) -> None:
         self.root = root
-        self.hugepland = [*run_cases.WRAPPER, str(hugepland)]
-        self.hugeplanctl = [*run_cases.WRAPPER, str(hugeplanctl)]
-        asan = f"{run_cases.ENVIRONMENT['ASAN_OPTIONS']}:verify_asan_link_order=0"
+        self.hugepland = [*common.WRAPPER, str(hugepland)]
+        self.hugeplanctl = [*common.WRAPPER, str(hugeplanctl)]
+        asan = f"{common.ENVIRONMENT['ASAN_OPTIONS']}:verify_asan_link_order=0"
         self.shim = {"LD_PRELOAD": str(shim), "ASAN_OPTIONS": asan}
         self.kernel: Kernel | None = None
         self.daemons: list[subprocess.Popen[bytes]] = []
@@ -252,7 +234,7 @@ class Host:
     # ---- programs ----
 
     def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        done = run_cases.run([*self.hugeplanctl, f"--root={self.root}", *arguments], self.root)
+        done = common.execute([*self.hugeplanctl, f"--root={self.root}", *arguments], self.root)
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
@@ -280,9 +262,9 @@ class Host:
         shutil.copytree(before, group)
         shutil.rmtree(before)
         self.write("proc/self/cgroup", f"0::/system.slice/{unit}\n")
-        done = run_cases.run(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
-                              str(group / "cgroup.procs"), "env", "INVOCATION_ID=1", *self.hugeplanctl,
-                              f"--root={self.root}", verb, name], self.root)
+        done = common.execute(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
+                               str(group / "cgroup.procs"), *self.hugeplanctl, f"--root={self.root}", verb, name],
+                              self.root, INVOCATION_ID="1")
         self.write("proc/self/cgroup", "0::/\n")  # who calls next is of no unit
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
@@ -337,7 +319,7 @@ class Host:
             daemon = subprocess.Popen([*wrapper, *self.hugepland, f"--root={self.root}"],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                       pass_fds=pass_fds,
-                                      env=run_cases.ENVIRONMENT | self.shim | (more_environment or {}))
+                                      env=common.ENVIRONMENT | self.shim | (more_environment or {}))
         draft.rename(self.log_path(daemon))
         self.daemons.append(daemon)
         return daemon
@@ -379,9 +361,8 @@ class Host:
 def host_of(programs: argparse.Namespace, fixture: str) -> Iterator[Host]:
     with tempfile.TemporaryDirectory(prefix="hugeplan-daemon-") as name:
         root = pathlib.Path(name).resolve() / "root"
-        unpack_host.unpack(HERE / "hosts" / f"{fixture}.tree", root)
-        host = Host(root, programs.hugepland.resolve(), programs.hugeplanctl.resolve(),
-                    programs.shim.resolve())
+        unpack_host.unpack(common.HERE / "hosts" / f"{fixture}.tree", root)
+        host = Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
         host.kernel = Kernel(root)
         host.kernel.start()
         try:
@@ -688,7 +669,7 @@ def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole")
     daemon = host.start()
     with subprocess.Popen(["timeout", "20", *host.hugeplanctl, f"--root={host.root}", "--json=short",
                            "status", "--watch"],
-                          stdout=subprocess.PIPE, text=True, env=run_cases.ENVIRONMENT) as watching:
+                          stdout=subprocess.PIPE, text=True, env=common.ENVIRONMENT) as watching:
         check(json.loads(watching.stdout.readline())["instances"][0]["verdict"] == "ready", "at first")
         host.pool_path(2).write_text("123\n")
         verdicts = []
@@ -1721,34 +1702,18 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     host.stop(daemon)
 
 
-def run_test(programs: argparse.Namespace, name: str, function: Callable[..., None]) -> bool:
-    start = time.monotonic()
-    fixture = inspect.signature(function).parameters["fixture"].default
-    try:
-        with host_of(programs, fixture) as host:
-            function(host)
-    except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-        print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
-        return False
-    print(f"ok   {name} ({time.monotonic() - start:.2f} s)", flush=True)
-    return True
+def run_test(programs: argparse.Namespace, function: Callable[..., None]) -> None:
+    with host_of(programs, inspect.signature(function).parameters["fixture"].default) as host:
+        function(host)
 
 
 def main(functions: dict[str, object], n_at_once: int = 1) -> int:
     """Runs those that are named test_*; several at once where they do little but wait."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--hugepland", type=pathlib.Path, required=True)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    parser.add_argument("--shim", type=pathlib.Path, required=True)
-    parser.add_argument("tests", nargs="*")
-    programs = parser.parse_args()
-    tests = {name: function for name, function in functions.items() if name.startswith("test_")}
-    names = programs.tests or list(tests)
+    programs = common.parser(str(functions["__doc__"]), "hugepland", "hugeplanctl", "shim", rest="tests").parse_args()
+    tests = common.tests_in(functions, programs.tests)
     with concurrent.futures.ThreadPoolExecutor(n_at_once) as pool:
-        results = list(pool.map(lambda name: run_test(programs, name, tests[name]), names))
-    n_failed = results.count(False)
-    print(f"{len(results)} tests, {n_failed} failed")
-    return 1 if n_failed else 0
+        return common.summary_of(list(pool.map(
+            lambda name: common.passes(name, lambda: run_test(programs, tests[name])), tests)))
 
 
 if __name__ == "__main__":

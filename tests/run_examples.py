@@ -11,26 +11,19 @@ may find only what `systemctl daemon-reload` cures; `plan` must have every insta
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 
+import common
 import unpack_host
+from common import HERE
 
-HERE = pathlib.Path(__file__).resolve().parent
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
-               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
-               "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
-# What runs the program where it was built for another machine; set by `meson test`.
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 # Settings that stand in comments, and belong together where no other line parts them.
 COMMENTED = re.compile(r"(?:^#[A-Z][A-Za-z]+=.*\n)+", re.MULTILINE)
 # One of them says how much.
@@ -62,9 +55,7 @@ class Host:
             (directory / name).write_text(text, encoding="utf-8")
 
     def run(self, *arguments: str, user: int | None = None) -> tuple[int, dict[str, list[dict[str, object]]]]:
-        done = subprocess.run([*WRAPPER, str(self.program), f"--root={self.root}", "--json=short",
-                               *arguments], check=False, capture_output=True, text=True, user=user,
-                              timeout=60, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+        done = common.run(self.program, "--json=short", *arguments, root=self.root, user=user)
         if done.stderr:
             raise RuntimeError(f"{arguments}: {done.stderr}")
         return done.returncode, json.loads(done.stdout)
@@ -185,17 +176,13 @@ def test_engines(host: Host, examples: Texts) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    parser.add_argument("--examples", type=pathlib.Path, required=True)
-    arguments = parser.parse_args()
+    arguments = common.parser(__doc__, "hugeplanctl", "examples").parse_args()
     examples = {path.name: path.read_text(encoding="utf-8")
                 for path in sorted(arguments.examples.glob("*.conf"))}
     n_failed = 0
     for fixture in ("eight-nodes", "arm64"):
         with tempfile.TemporaryDirectory(prefix="hugeplan-examples-") as name:
-            host = Host(arguments.hugeplanctl.resolve(), pathlib.Path(name).resolve(), fixture)
+            host = Host(arguments.hugeplanctl, pathlib.Path(name).resolve(), fixture)
             for test in (test_sets, test_defaults, test_obstacles, test_others, test_engines):
                 faults = test(host, examples)
                 n_failed += bool(faults)

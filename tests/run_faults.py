@@ -17,7 +17,6 @@ or HUGEPLAN_FAULTS=whole, each is played. What holds of each run:
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -32,12 +31,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
 
-import run_cases
+import common
 import run_daemon
-from run_daemon import Failure, check
+import unpack_host
+from common import Failure, check, wait_until
 
 FILES = "open,read,fstat,fstatfs,lseek,getdents64,readlink"
 CHANGES = "write,close,fsync,fchmod,mkdir,unlink,symlink,rename,link"
@@ -106,8 +105,8 @@ class Bench:
         return environment | ({"FAULT_FOREVER": "1"} if fault.is_forever else {})
 
     def run(self, fault: Fault | None, *command: object, seconds: float = 60) -> Done:
-        environment = run_cases.ENVIRONMENT | (self.environment(fault) if fault else {})
-        done = subprocess.run([*run_cases.WRAPPER, *map(str, command)], check=False, text=True, cwd=self.root,
+        environment = common.ENVIRONMENT | (self.environment(fault) if fault else {})
+        done = subprocess.run([*common.WRAPPER, *map(str, command)], check=False, text=True, cwd=self.root,
                               capture_output=True, timeout=seconds, stdin=subprocess.DEVNULL, env=environment)
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -121,9 +120,7 @@ class Bench:
 
 @contextlib.contextmanager
 def bench_of(programs: Programs, case: str) -> Iterator[Bench]:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-faults-") as name:
-        root = pathlib.Path(name).resolve() / "root"
-        run_cases.make_root(run_cases.HERE / "cases" / case, root)
+    with common.root_of(case) as root:
         yield Bench(programs, root)
 
 
@@ -346,7 +343,7 @@ class Life:
     def check_pools(self, granted: int) -> None:
         """What pg was granted is there, half of it in each pool; where a pool could not be written, in the other one.
         One that is being written is empty for a moment."""
-        run_daemon.wait_until("the pools", lambda: self.is_over() or min(self.pools()) >= 0)
+        wait_until("the pools", lambda: self.is_over() or min(self.pools()) >= 0)
         if self.is_over():
             self.host.kernel.mend()
         now = self.pools()
@@ -366,7 +363,7 @@ class Life:
 
 
 def make_host(programs: Programs, root: pathlib.Path) -> run_daemon.Host:
-    run_daemon.unpack_host.unpack(run_daemon.HERE / "hosts" / "two-nodes-hole.tree", root)
+    unpack_host.unpack(common.HERE / "hosts" / "two-nodes-hole.tree", root)
     host = run_daemon.Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
     host.kernel = run_daemon.Kernel(root)
     host.kernel.start()
@@ -454,7 +451,7 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
             # The kernel here takes a moment to show what was written: "never" is nothing before it is "[never]".
             # And what it has shown then is looked at once more by the daemon, which is not at rest until it has.
             for pause in (1, 0):
-                run_daemon.wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
+                wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
                 time.sleep(pause)
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))
@@ -480,32 +477,14 @@ TESTS = [test_generator_memory, test_generator_calls, test_verbs_memory, test_ve
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    for name in ("hugepland", "hugeplanctl", "generator", "shim", "faults"):
-        parser.add_argument(f"--{name}", required=True, type=pathlib.Path)
+    parser = common.parser(__doc__, "hugepland", "hugeplanctl", "generator", "shim", "faults", rest="tests")
     parser.add_argument("--whole", action="store_true")
-    parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
-    programs = Programs(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
-                        arguments.generator.resolve(), arguments.shim.resolve(), arguments.faults.resolve(),
+    programs = Programs(arguments.hugepland, arguments.hugeplanctl, arguments.generator, arguments.shim, arguments.faults,
                         arguments.whole or os.environ.get("HUGEPLAN_FAULTS") == "whole",
                         os.environ.get("HUGEPLAN_FAULTS") == "few")
-    n_failed = 0
-    for test in TESTS:
-        if arguments.tests and test.__name__ not in arguments.tests:
-            continue
-        start = time.monotonic()
-        try:
-            n_runs = test(programs)
-            print(f"ok   {test.__name__}: {n_runs} runs ({time.monotonic() - start:.2f} s)", flush=True)
-        except Failure as failure:
-            n_failed += 1
-            print(f"FAIL {test.__name__}: {failure}", flush=True)
-        except Exception:  # what goes wrong in a test is its failure, not that of the others
-            n_failed += 1
-            print(f"FAIL {test.__name__}:", flush=True)
-            traceback.print_exc(file=sys.stdout)
-    return 1 if n_failed else 0
+    return common.summary_of([common.passes(test.__name__, lambda test=test: f"{test(programs)} runs")  # type: ignore[misc]
+                              for test in TESTS if not arguments.tests or test.__name__ in arguments.tests])
 
 
 if __name__ == "__main__":

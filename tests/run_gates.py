@@ -26,23 +26,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from run_daemon import (
-    CONFIG,
-    MIB,
-    PATIENCE,
-    PROVEN,
-    SOCKET,
-    STATE,
-    Failure,
-    Host,
-    boots,
-    check,
-    failed_boots,
-    main,
-    replace,
-    unlimited,
-    wait_until,
-)
+from common import PATIENCE, Failure, check, wait_until
+from run_daemon import CONFIG, MIB, PROVEN, SOCKET, STATE, Host, boots, failed_boots, main, replace, unlimited
 
 GROUPS = "sys/fs/cgroup/system.slice"
 BOOT_TARGET = "multi-user.target"

@@ -8,25 +8,18 @@ usage: run_import.py --hugeplanctl=PROGRAM [CASE...]
 
 from __future__ import annotations
 
-import argparse
 import collections
 import json
-import os
 import pathlib
-import shlex
-import subprocess
 import sys
-import tempfile
 from typing import Any
 
+import common
 import run_cases
-
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 
 def ask(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run([*WRAPPER, str(program), f"--root={root}", "--json", *arguments], check=False,
-                          capture_output=True, text=True, timeout=60, env=run_cases.ENVIRONMENT)
+    done = common.run(program, "--json", *arguments, root=root)
     if done.returncode not in (0, 3):
         raise AssertionError(f"{arguments}: exit {done.returncode}: {done.stderr}")
     answer = json.loads(done.stdout)
@@ -58,9 +51,7 @@ def planned(plan: dict[str, Any]) -> dict[int, int]:
 
 
 def check(program: pathlib.Path, case: pathlib.Path) -> list[str]:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-import-") as directory:
-        root = pathlib.Path(directory).resolve()
-        run_cases.make_root(case, root)
+    with common.root_of(case) as root:
         before = ask(program, root, "import", "--write")
         written = {file["path"]: (root / file["path"].lstrip("/")).read_text(encoding="utf-8")
                    for file in before["files"]}
@@ -81,12 +72,9 @@ def check(program: pathlib.Path, case: pathlib.Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    parser.add_argument("cases", nargs="*")
-    arguments = parser.parse_args()
+    arguments = common.parser(__doc__, "hugeplanctl", rest="cases").parse_args()
     cases = run_cases.cases_named(arguments.cases, "import-*")
-    problems = [problem for case in cases for problem in check(arguments.hugeplanctl.resolve(), case)]
+    problems = [problem for case in cases for problem in check(arguments.hugeplanctl, case)]
     sys.stdout.write("".join(problems) + f"{len(cases)} imports, {len(problems)} problems\n")
     return 1 if problems or not cases else 0
 

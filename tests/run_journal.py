@@ -16,7 +16,6 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,10 +23,10 @@ import time
 import uuid
 from typing import Any
 
-import run_cases
+import common
 import run_daemon
+from common import wait_until
 
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 REMOTES = ("/usr/lib/systemd/systemd-journal-remote", "/lib/systemd/systemd-journal-remote")
 MACHINE = "4f1c2b6a9d8e47d0a5b3c2d1e0f98765"
 BOOTS = ("a" * 32, "b" * 32)
@@ -91,7 +90,7 @@ def check(what: str, found: object, expected: object) -> None:
 
 def check_manual(root: pathlib.Path) -> None:
     """The lines of hugepland(8) find what they are there for, and nothing that others have written."""
-    page = (run_cases.HERE.parent / "man/hugepland.8.scd").read_text(encoding="utf-8")
+    page = (common.HERE.parent / "man/hugepland.8.scd").read_text(encoding="utf-8")
     lines = re.findall("^journalctl (-u hugeplan .*)$", page.partition("# JOURNAL\n")[2].partition("\n# ")[0], re.MULTILINE)
     found = [[each["MESSAGE"] for each in in_journal(root, *line.split())] for line in lines]
     ours = [each["MESSAGE"] for each in in_journal(root) if each["_SYSTEMD_UNIT"] == UNIT]
@@ -103,7 +102,7 @@ def check_manual(root: pathlib.Path) -> None:
 
 
 def report(program: str, root: pathlib.Path) -> dict[str, Any]:
-    done = subprocess.run([*WRAPPER, program, f"--root={root}", "--json=short", "report"], check=True,
+    done = subprocess.run([*common.WRAPPER, program, f"--root={root}", "--json=short", "report"], check=True,
                           capture_output=True, text=True, timeout=60, env={**os.environ, "TZ": "UTC"})
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -132,7 +131,7 @@ def check_none(program: str, root: pathlib.Path, why: str) -> None:
 def check_waste(program: str, remote: str, root: pathlib.Path) -> None:
     """Since when pages wait for a unit that nothing starts is what the journal says."""
     root.mkdir()
-    run_cases.make_root(run_cases.HERE / "cases/verify", root)
+    common.make_root(common.HERE / "cases/verify", root)
     write_boot(root, 1)
     at = int(time.time()) - NIGHT - 3 * DAY
     ready = "HUGEPLAN_EVENT=ready"
@@ -141,7 +140,7 @@ def check_waste(program: str, remote: str, root: pathlib.Path) -> None:
         entry(1, at, "gone is ready", ready, "HUGEPLAN_INSTANCE=gone"),
         entry(1, at + 1, "late is ready", ready, "HUGEPLAN_INSTANCE=late"),
         entry(1, at + 2, "late starts", "HUGEPLAN_EVENT=gate-passed", "HUGEPLAN_INSTANCE=late")]))
-    done = subprocess.run([*WRAPPER, program, f"--root={root}", "verify", "--json"], check=False, capture_output=True,
+    done = subprocess.run([*common.WRAPPER, program, f"--root={root}", "verify", "--json"], check=False, capture_output=True,
                           text=True, timeout=60)
     since = {row["instance"]: row["sinceSec"] for row in json.loads(done.stdout)["waste"]
              if row["kind"] in ("disabled", "no-unit")}
@@ -168,10 +167,10 @@ def run_service(host: run_daemon.Host, export: pathlib.Path, programs: argparse.
     host.config("30-large.conf", "[Instance]\nPages=10000000\nNodes=2\n")
     for _ in range(2):
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
-        run_daemon.wait_until("the first round", host.is_idle)
+        wait_until("the first round", host.is_idle)
         if export.read_text().count("EVENT=drift") == 0:
             host.pool_path(2).write_text("124\n")
-            run_daemon.wait_until("the repair", lambda: "EVENT=repaired" in export.read_text() and host.is_idle())
+            wait_until("the repair", lambda: "EVENT=repaired" in export.read_text() and host.is_idle())
             host.gate("pg.service", "pg")
         host.stop(daemon)
 
@@ -194,7 +193,7 @@ def check_daemon(programs: argparse.Namespace, remote: str, root: pathlib.Path) 
 
 
 def say_who(program: str, root: pathlib.Path, *arguments: str) -> str:
-    done = subprocess.run([*WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
+    done = subprocess.run([*common.WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "TZ": "UTC"})
     lines = " ".join(line.strip("# ") for line in done.stdout.splitlines())
     found = re.search(r"[-0-9: ]+to 60 pages on node 0, not by hugeplan|who set them is not known: there is no journal", lines)
@@ -210,10 +209,10 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
         environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
                        "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
-        run_daemon.wait_until("the first round", host.is_idle)
+        wait_until("the first round", host.is_idle)
         for i, pages in enumerate((40, 60), 1):
             host.pool_path(0).write_text(f"{pages}\n")
-            run_daemon.wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
+            wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
         host.stop(daemon)
         for verb in ("import", "status"):
             check(f"{verb} without a journal", say_who(program, host.root, verb),
@@ -227,10 +226,7 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    for name in ("hugepland", "hugeplanctl", "shim", "journal-shim"):
-        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    programs = parser.parse_args()
+    programs = common.parser(__doc__, "hugepland", "hugeplanctl", "shim", "journal-shim").parse_args()
     program = str(programs.hugeplanctl)
     remote = next(filter(os.path.exists, REMOTES), None)
     with tempfile.TemporaryDirectory(prefix="hugeplan-journal-") as name:
@@ -238,8 +234,7 @@ def main() -> int:
         empty.mkdir()
         check_none(program, empty, "there is no journal on this host: systemd-journald does not run, or stores nothing")
         if not remote:
-            print("systemd-journal-remote is not installed")
-            return 1 if os.environ.get("CI") == "true" else 77
+            return common.skip("systemd-journal-remote is not installed")
         make_journal(remote, root, "".join(ENTRIES))
         check_none(program, root, "the journal has no entries of this boot, or may not be read")
         write_boot(root, 1)

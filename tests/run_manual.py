@@ -9,7 +9,6 @@ usage: run_manual.py --hugeplanctl=PROGRAM
 
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import re
@@ -20,10 +19,9 @@ import tempfile
 import textwrap
 from collections.abc import Callable
 
-import run_cases
+import common
 
-HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = HERE.parent
+SOURCE = common.HERE.parent
 BLOCK = re.compile(r"^\t*```\n(.*?)^\t*```$", re.MULTILINE | re.DOTALL)
 # "# /etc/hugeplan.d/20-pg.conf", and what follows up to the next one.
 FILE = re.compile(r"^# (\S+[/.]\S+)\n(.*?)(?=^# \S+/\S+\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -46,7 +44,7 @@ class Program:
         for case in HOSTS:
             root = self.roots[case] = directory / case
             root.mkdir()
-            run_cases.make_root(HERE / "cases" / case, root)
+            common.make_root(case, root)
             for name in ("draft", "db7"):
                 (root / name).mkdir()
         self.said: set[str] = set()  # column titles, joined, and labels
@@ -60,7 +58,7 @@ class Program:
     def run(self, words: list[str], case: str) -> subprocess.CompletedProcess[str]:
         root = self.roots[case]
         words = [word for word in words if not word.startswith("--root=")]
-        return run_cases.run([*run_cases.WRAPPER, str(self.path), f"--root={root}", *words], root)
+        return common.run(self.path, *words, root=root)
 
     def note(self, text: str) -> None:
         for line in text.splitlines():
@@ -152,7 +150,7 @@ def wrong_output(program: Program, text: str) -> list[str]:
 
 def wrong_files(program: Program, text: str) -> list[str]:
     problems: list[str] = []
-    generated = "".join(path.read_text(encoding="utf-8") for path in (HERE / "cases").glob("*/generator.expected"))
+    generated = "".join(path.read_text(encoding="utf-8") for path in (common.HERE / "cases").glob("*/generator.expected"))
     for path, body in FILE.findall(text):
         if path.startswith("/etc/hugeplan.d/"):
             done = check_file(program, path, body)
@@ -209,9 +207,7 @@ def judge(program: Program, text: str) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    path = parser.parse_args().hugeplanctl.resolve()
+    path = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     problems: list[str] = []
     n = 0
     with tempfile.TemporaryDirectory(prefix="hugeplan-manual-") as name:

@@ -9,7 +9,6 @@ usage: run_monitoring.py --hugeplanctl=PROGRAM
 
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import re
@@ -19,11 +18,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
-import run_cases
+import common
 
-HERE = pathlib.Path(__file__).resolve().parent
-MONITORING = HERE.parent / "contrib/monitoring"
-TOOL = shutil.which("promtool") or shutil.which("promtool", path=str(HERE.parent / "build-logs/prometheus/usr/bin"))
+MONITORING = common.HERE.parent / "contrib/monitoring"
+TOOL = shutil.which("promtool") or shutil.which("promtool", path=str(common.HERE.parent / "build-logs/prometheus/usr/bin"))
 # What Prometheus adds of itself, and node_exporter for each file.
 OTHERS = {"node_textfile_mtime_seconds", "instance", "file"}
 CASES = ("busy", "verify", "running", "no-directory")
@@ -32,10 +30,8 @@ USE = re.compile(r"\b(hugeplan_\w+)(?:\{([^}]*)\})?")
 
 
 def metrics_of(program: pathlib.Path, case: str) -> str:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-monitoring-") as name:
-        root = pathlib.Path(name).resolve()
-        run_cases.make_root(HERE / "cases" / case, root)
-        done = run_cases.run([*run_cases.WRAPPER, str(program), f"--root={root}", "metrics"], root)
+    with common.root_of(case) as root:
+        done = common.run(program, "metrics", root=root)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -93,9 +89,7 @@ def check_with_tool(texts: list[str], queries: list[str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    program = parser.parse_args().hugeplanctl.resolve()
+    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     texts = [metrics_of(program, case) for case in CASES]
     there = labels_of("".join(texts))
     queries = list(queries_in(json.loads((MONITORING / "hugeplan-dashboard.json").read_text(encoding="utf-8"))))

@@ -8,36 +8,32 @@ usage: run_output.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY
 
 from __future__ import annotations
 
-import argparse
 import csv
+import dataclasses
 import io
 import json
 import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 
-import run_cases
+import common
 import run_daemon
-from run_daemon import check
+from common import check, wait_until
 from terminal import Foreground
 
-VERIFY = run_cases.HERE / "cases/verify"
+VERIFY = common.HERE / "cases/verify"
 TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", re.MULTILINE)
 MANY = 300
 
 
+@dataclasses.dataclass
 class Root:
-    def __init__(self, program: pathlib.Path, root: pathlib.Path, case: str) -> None:
-        self.program, self.root = program, root
-        root.mkdir()
-        run_cases.make_root(run_cases.HERE / "cases" / case, root)
+    program: pathlib.Path
+    root: pathlib.Path
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*run_cases.WRAPPER, str(self.program), f"--root={self.root}", *words], check=False,
-                              capture_output=True, text=True, timeout=120, cwd=self.root,
-                              env=run_cases.ENVIRONMENT | environment)
+        return common.run(self.program, *words, root=self.root, timeout=120, **environment)
 
 
 def check_locale(root: Root) -> None:
@@ -130,24 +126,20 @@ def check_progress(host: run_daemon.Host) -> None:
 
 
 def test_roots(program: pathlib.Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-output-") as name:
-        directory = pathlib.Path(name).resolve()
-        root = Root(program, directory / "verify", "verify")
+    with common.root_of("verify") as root:
         for test in (check_locale, check_width, check_columns, check_quotes, check_many):
-            test(root)
-        check_first_look(Root(program, directory / "found", "found-postgresql"))
+            test(Root(program, root))
+    with common.root_of("found-postgresql") as root:
+        check_first_look(Root(program, root))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("hugepland", "hugeplanctl", "shim"):
-        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    programs = parser.parse_args()
-    test_roots(programs.hugeplanctl.resolve())
+    programs = common.parser(__doc__, "hugepland", "hugeplanctl", "shim").parse_args()
+    test_roots(programs.hugeplanctl)
     with run_daemon.host_of(programs, "one-node") as host:
         host.config("20-pg.conf", "[Instance]\nPages=10\n")
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "700"})
-        run_daemon.wait_until("the first round", host.is_idle)
+        wait_until("the first round", host.is_idle)
         watching = Foreground([*host.hugeplanctl, f"--root={host.root}", "status", "--watch"], {"TERM": "xterm"})
         watching.read_until("may start", 20)
         check(TIME.search(watching.output) is not None, watching.output)

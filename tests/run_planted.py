@@ -8,7 +8,6 @@ usage: run_planted.py --hugeplanctl=PROGRAM
 
 from __future__ import annotations
 
-import argparse
 import collections
 import dataclasses
 import pathlib
@@ -17,10 +16,10 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
+import common
 import run_import
 import unpack_host
 
-HERE = pathlib.Path(__file__).resolve().parent
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 NODE_POOL = "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"
 
@@ -235,12 +234,10 @@ def wrong_starters(answer: dict[str, Any], said: dict[str, str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    program = parser.parse_args().hugeplanctl.resolve()
+    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     with tempfile.TemporaryDirectory(prefix="hugeplan-planted-") as directory:
         root = pathlib.Path(directory).resolve()
-        unpack_host.unpack(HERE / "hosts/one-node.tree", root)
+        unpack_host.unpack(common.HERE / "hosts/one-node.tree", root)
         planted = list(plant(root))
         said = plant_starters(root)
         answer = run_import.ask(program, root, "import")

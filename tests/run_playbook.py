@@ -9,7 +9,6 @@ usage: run_playbook.py --hugeplanctl=PROGRAM
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pathlib
@@ -20,10 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-import run_cases
-from run_daemon import check
+import common
+from common import check
 
-ANSIBLE = run_cases.HERE.parent / "contrib/ansible"
+ANSIBLE = common.HERE.parent / "contrib/ansible"
 INVENTORY = """\
 [postgres_cluster]
 localhost ansible_connection=local ansible_become=false ansible_python_interpreter={python}
@@ -44,11 +43,12 @@ class Host:
     def __init__(self, program: pathlib.Path, directory: pathlib.Path) -> None:
         self.directory, self.root = directory, directory / "root"
         self.root.mkdir()
-        run_cases.make_root(run_cases.HERE / "cases/one-node", self.root)
-        self.command = [*run_cases.WRAPPER, str(program), f"--root={self.root}"]
+        common.make_root("one-node", self.root)
+        self.program = program
+        command = [*common.WRAPPER, str(program), f"--root={self.root}"]
         tool = directory / "bin/hugeplanctl"
         tool.parent.mkdir()
-        tool.write_text(f'#!/bin/sh\nexec {shlex.join(self.command)} "$@"\n', encoding="utf-8")
+        tool.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
         tool.chmod(0o755)
         tasks = directory / "roles/hugeplan/tasks"
         tasks.mkdir(parents=True)
@@ -68,8 +68,7 @@ class Host:
 
     def pages(self, *settings: str) -> int:
         words = [word for setting in settings for word in ("-c", setting)]
-        done = subprocess.run([*self.command, "size", "postgresql", "--json=short", *words], check=True,
-                              capture_output=True, text=True, timeout=60, env=run_cases.ENVIRONMENT)
+        done = common.run(self.program, "size", "postgresql", "--json=short", *words, root=self.root)
         return int(json.loads(done.stdout)["pages"])
 
 
@@ -84,12 +83,9 @@ def check_play(host: Host, pages: int, *options: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    program = parser.parse_args().hugeplanctl.resolve()
+    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     if not shutil.which("ansible-playbook"):
-        print("ansible-playbook is not installed")
-        return 1 if os.environ.get("CI") == "true" else 77
+        return common.skip("ansible-playbook is not installed")
     with tempfile.TemporaryDirectory(prefix="hugeplan-ansible-") as name:
         host = Host(program, pathlib.Path(name).resolve())
         check_play(host, host.pages("shared_buffers=8GB", "max_connections=300", "server_version=17"))

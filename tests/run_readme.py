@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import sys
 
-from run_daemon import HERE, Host, check, main, replace, wait_until
+from common import HERE, check, wait_until
+from run_daemon import Host, main, replace
 
 README = (HERE.parent / "README.md").read_text(encoding="utf-8")
 FILES = re.findall(r"^```ini\n# /(etc/hugeplan\.d/\S+)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)

@@ -12,7 +12,6 @@ Skips (77) where node is not installed.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import collections
 import copy
@@ -22,22 +21,19 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
-import run_cases
+import common
 
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
-TEMPLATE = run_cases.HERE.parent / "src/render/report.html"
-SHOW = run_cases.HERE / "support/show_page.js"
+TEMPLATE = common.HERE.parent / "src/render/report.html"
+SHOW = common.HERE / "support/show_page.js"
 BEGIN, END = '<script type="application/json" id="report">', "</script>"
 CASES = ("verify", "busy", "running", "eight-nodes", "no-directory", "no-hugetlb", "no-numa", "found-postgresql",
          "import-sysctl", "mistakes", "state-broken", "linter", "memoryless-node", "exposed", "seen")
@@ -50,8 +46,7 @@ MIB = 1 << 20
 
 def run(program: pathlib.Path, *arguments: str, cwd: pathlib.Path | str = "/", umask: int = 0o022,
         code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*WRAPPER, str(program), *arguments], check=False, cwd=cwd, capture_output=True, text=True,
-                          timeout=120, env=run_cases.ENVIRONMENT, umask=umask)
+    done = common.run(program, *arguments, cwd=cwd, timeout=120, umask=umask)
     if done.returncode != code or "Sanitizer" in done.stderr or "runtime error" in done.stderr:
         raise AssertionError(f"{arguments}: exit {done.returncode}\n{done.stderr}")
     return done
@@ -209,8 +204,7 @@ def wrong_in_data(program: pathlib.Path, root: pathlib.Path, page: str) -> list[
     if data != json.loads(run(program, f"--root={root}", "--json", "report").stdout):
         problems.append("the page has other JSON than report --json")
     for verb in ("status", "verify"):
-        found = subprocess.run([*WRAPPER, str(program), f"--root={root}", "--json", verb], check=False,
-                               capture_output=True, text=True, timeout=60, env=run_cases.ENVIRONMENT)
+        found = common.run(program, "--json", verb, root=root)
         alone = json.loads(found.stdout)
         if verb == "status":
             for instance in alone["instances"]:
@@ -409,22 +403,16 @@ def self_test() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    program = parser.parse_args().hugeplanctl.resolve()
+    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
     has_node = bool(shutil.which("node"))
     self_test()
     problems = [f"report.html: {problem}" for problem in wrong_in_template(TEMPLATE.read_text(encoding="utf-8"))]
     for case in CASES:
-        with tempfile.TemporaryDirectory(prefix="hugeplan-report-") as name:
-            root = pathlib.Path(name).resolve()
-            run_cases.make_root(run_cases.HERE / "cases" / case, root)
+        with common.root_of(case) as root:
             problems += check_host(program, root, case, has_node)
-    with tempfile.TemporaryDirectory(prefix="hugeplan-report-") as name:
-        root, directory = pathlib.Path(name, "root"), pathlib.Path(name, "files")
-        root.mkdir()
+    with common.root_of("verify") as root:
+        directory = root.with_name("files")
         directory.mkdir()
-        run_cases.make_root(run_cases.HERE / "cases" / "verify", root)
         problems += check_files(program, root, directory)
         problems += check_figures(program, root) if has_node else []
         problems += check_many(program, root, has_node)

@@ -20,8 +20,9 @@ import threading
 import time
 from collections.abc import Iterator
 
-import run_cases
-from run_daemon import PG, SMALL, SOCKET, Host, check, main, wait_until
+import common
+from common import check, wait_until
+from run_daemon import PG, SMALL, SOCKET, Host, main
 
 SERVICE = "org.hugeplan.Manager"  # as the socket is called
 INTERFACE = "io.systemd.Metrics"
@@ -52,7 +53,7 @@ class Service:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", STARTER, str(self.listener.fileno()), *command], stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, pass_fds=(self.listener.fileno(),),
-                env=run_cases.ENVIRONMENT | {"LISTEN_FDS": "1"})
+                env=common.ENVIRONMENT | {"LISTEN_FDS": "1"})
 
     def connect(self) -> socket.socket:
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -18,9 +18,9 @@ import os
 import pathlib
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 
+import common
 import run_cases
 import run_daemon
 
@@ -30,8 +30,7 @@ except ImportError:
     print("jsonschema is not installed (Debian: python3-jsonschema)")
     sys.exit(77)
 
-HERE = pathlib.Path(__file__).resolve().parent
-SCHEMAS = HERE.parent / "schema"
+SCHEMAS = common.HERE.parent / "schema"
 COMMON = "common.json"
 OF_HOSTS = ["report", "status", "status --all", "plan", "verify", "metrics", "check", "cmdline", "import", "size",
             "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb",
@@ -120,14 +119,10 @@ def judge_expected(schemas: Schemas, case: pathlib.Path) -> None:
 def answers_about(program: pathlib.Path, case: pathlib.Path) -> list[tuple[str, str, str]]:
     """What hugeplanctl says of the case's host, without a daemon: name, verb and text of each."""
     answers = []
-    with tempfile.TemporaryDirectory(prefix="hugeplan-schema-") as name:
-        root = pathlib.Path(name).resolve() / "root"
-        root.mkdir()
-        run_cases.make_root(case, root)
-
+    with common.root_of(case) as root:
         def ask(line: str) -> str:
-            words = [word.replace("/dev/shm/@", f"{name}/snapshot") for word in line.split()]
-            done = run_cases.run([*run_cases.WRAPPER, str(program), f"--root={root}", "--json=short", *words], root)
+            words = [word.replace("/dev/shm/@", f"{root.parent}/snapshot") for word in line.split()]
+            done = common.run(program, "--json=short", *words, root=root)
             if done.stdout:
                 answers.append((f"{case.name}: {line}", words[0], done.stdout))
             return done.stdout
@@ -162,18 +157,13 @@ def judge_daemon(schemas: Schemas, programs: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("hugepland", "hugeplanctl", "shim"):
-        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    parser.add_argument("cases", nargs="*")
-    programs = parser.parse_args()
+    programs = common.parser(__doc__, "hugepland", "hugeplanctl", "shim", rest="cases").parse_args()
     schemas = Schemas()
-    cases = sorted(path for path in (HERE / "cases").iterdir()
-                   if path.is_dir() and (not programs.cases or path.name in programs.cases))
+    cases = run_cases.cases_named(programs.cases)
     for case in cases:
         judge_expected(schemas, case)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for answers in pool.map(lambda case: answers_about(programs.hugeplanctl.resolve(), case), cases):
+        for answers in pool.map(lambda case: answers_about(programs.hugeplanctl, case), cases):
             for answer in answers:
                 schemas.judge(*answer)
     judge_daemon(schemas, programs)

@@ -8,18 +8,18 @@ usage: run_scripts.py SOURCE-DIR
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 
-from run_daemon import Failure, check
-from terminal import Foreground, TerminalError
+import common
+from common import check
+from terminal import Foreground
 
 PATIENCE = 60.0
 
@@ -121,20 +121,13 @@ def test_interrupted_build(checkout: Checkout) -> None:
 def main() -> int:
     source = pathlib.Path(sys.argv[1])
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would have everybody below ignore it
-    tests: dict[str, Callable[[Checkout], None]] = {
-        name: function for name, function in globals().items() if name.startswith("test_")}
-    n_failed = 0
-    for name, function in tests.items():
+
+    def run_test(test: Callable[[Checkout], None]) -> None:
         with tempfile.TemporaryDirectory(prefix="hugeplan-scripts-") as directory:
-            try:
-                function(Checkout(source, pathlib.Path(directory)))
-            except (Failure, TerminalError, OSError, subprocess.SubprocessError):
-                n_failed += 1
-                print(f"FAIL {name}\n{traceback.format_exc()}")
-            else:
-                print(f"ok   {name}")
-    print(f"{len(tests)} tests, {n_failed} failed")
-    return 1 if n_failed else 0
+            test(Checkout(source, pathlib.Path(directory)))
+
+    return common.summary_of([common.passes(name, functools.partial(run_test, test))
+                              for name, test in common.tests_in(globals(), []).items()])
 
 
 if __name__ == "__main__":

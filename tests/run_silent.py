@@ -23,16 +23,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-import run_cases
-from run_daemon import (
-    PG,
-    SOCKET,
-    BlockedFile,
-    Host,
-    check,
-    main,
-    wait_until,
-)
+import common
+from common import check, wait_until
+from run_daemon import PG, SOCKET, BlockedFile, Host, main
 
 SOON = 25.0  # of 3
 REMEDY = "systemctl restart hugeplan.service"
@@ -457,7 +450,7 @@ def test_reload_is_extended(host: Host, fixture: str = "busy") -> None:
     host.config("20-pg.conf", "[Instance]\nPages=12000\n")
     with subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "reload"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          env=run_cases.ENVIRONMENT | {"NOTIFY_SOCKET": str(manager.notify_path)}
+                          env=common.ENVIRONMENT | {"NOTIFY_SOCKET": str(manager.notify_path)}
                           ) as reloading:
         wait_until("the long write", lambda: reclaim.is_opened_by(daemon.pid))
         check(reloading.poll() is None, "the reload waits for it")

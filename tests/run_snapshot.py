@@ -4,46 +4,42 @@
 parser uses: secrets of all kinds are nowhere in it, nor are words that were planted at random in every file that it
 reads. Of a host that changes meanwhile it is whole, too.
 
-usage: run_snapshot.py --hugeplanctl=PROGRAM [--plain-hugeplanctl=PROGRAM] [CASE...]
+usage: run_snapshot.py --hugeplanctl=PROGRAM --plain-hugeplanctl=PROGRAM [CASE...]
 
 The plain one, without sanitizers, answers; the other takes the snapshots.
 """
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
 import itertools
 import os
 import pathlib
 import random
 import re
-import shlex
 import string
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
+import common
 import run_cases
 import unpack_host
 from run_daemon import replace
 
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 CHANGES = 3
 LOOKS = ["status", "plan", "verify", "check", "cmdline", "import", "report"]
 
 
 def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:
-    done = subprocess.run([*WRAPPER, str(program), f"--root={root}", *arguments], check=False, cwd="/",
-                          capture_output=True, text=True, timeout=60, env=run_cases.ENVIRONMENT)
+    done = common.run(program, *arguments, root=root, cwd="/")
     return run_cases.as_text(done.stdout, done.stderr, done.returncode, root)
 
 
-def take(program: pathlib.Path, root: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
+def take(program: pathlib.Path, root: pathlib.Path) -> pathlib.Path:
     """The snapshot of ROOT, unpacked."""
-    archive, copy = directory / "snapshot.tar", directory / "copy"
+    archive, copy = root.with_name("snapshot.tar"), root.with_name("copy")
     said = run(program, root, "snapshot", str(archive))
     if not said.endswith("--- exit 0\n"):
         raise AssertionError(f"{root}: {said}")
@@ -145,16 +141,12 @@ def plant(path: str, contents: bytes, word: Words) -> bytes:
 def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) -> list[str]:
     problems = []
     word = Words(f"{SEED} {case.name}")
-    with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
-        directory = pathlib.Path(name).resolve()
-        root = directory / "root"
-        root.mkdir()
-        run_cases.make_root(case, root)
+    with common.root_of(case) as root:
         for file in sorted(root.rglob("*")):
             if file.is_file() and not file.is_symlink() and "hugeplan.conf" not in file.name:
                 file.write_bytes(plant(f"/{file.relative_to(root)}", file.read_bytes(), word))
-        copy = take(program, root, directory)
-        archive = (directory / "snapshot.tar").read_bytes()
+        copy = take(program, root)
+        archive = root.with_name("snapshot.tar").read_bytes()
         if found := [one for one in word.made if one.encode() in archive]:
             files = [str(file.relative_to(copy)) for file in copy.rglob("*") if file.is_file() and not file.is_symlink()
                      and any(one.encode() in file.read_bytes() for one in found)]
@@ -166,12 +158,8 @@ def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) 
 
 def check_case(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) -> list[str]:
     problems = check_words(program, plain, case)
-    with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
-        directory = pathlib.Path(name).resolve()
-        root = directory / "root"
-        root.mkdir()
-        run_cases.make_root(case, root)
-        copy = take(program, root, directory)
+    with common.root_of(case) as root:
+        copy = take(program, root)
         for look in LOOKS:
             problems += run_cases.compare(f"{case.name}: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
@@ -243,23 +231,19 @@ PLANTED = {
 
 def check_secrets(program: pathlib.Path) -> list[str]:
     problems = []
-    with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
-        directory = pathlib.Path(name).resolve()
-        root = directory / "root"
-        root.mkdir()
-        run_cases.make_root(run_cases.HERE / "cases" / "import-sysctl", root)
+    with common.root_of("import-sysctl") as root:
         for path, text in PLANTED.items():
             file = root / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-        copy = take(program, root, directory)
+        copy = take(program, root)
         for path in PLANTED:
             file = copy / path.lstrip("/")
             if not file.is_file():
                 problems.append(f"{path} was not read: nothing is proved by it\n")
             elif SECRET in file.read_text(encoding="utf-8"):
                 problems.append(f"{path}: {[line for line in file.read_text().splitlines() if SECRET in line]}\n")
-        if SECRET.encode() in (directory / "snapshot.tar").read_bytes():
+        if SECRET.encode() in root.with_name("snapshot.tar").read_bytes():
             problems.append("the archive has a secret\n")
         # What was left out was needed by nobody, but for what has the secret in it itself.
         for look in ("plan", "import"):
@@ -294,20 +278,16 @@ def check_changing(program: pathlib.Path) -> list[str]:
     """Which of its states the host was in nobody can say; but the archive is one, and is told to be."""
     problems = []
     for n in range(CHANGES):
-        with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
-            directory = pathlib.Path(name).resolve()
-            root = directory / "root"
-            root.mkdir()
-            run_cases.make_root(run_cases.HERE / "cases" / "verify", root)
+        with common.root_of("verify") as root:
             stop = threading.Event()
             changing = threading.Thread(target=change, args=(root, stop))
             changing.start()
             try:
-                copy = take(program, root, directory)
+                copy = take(program, root)
             finally:
                 stop.set()
                 changing.join()
-            names = subprocess.run(["tar", "-tf", str(directory / "snapshot.tar")], check=True, capture_output=True,
+            names = subprocess.run(["tar", "-tf", root.with_name("snapshot.tar")], check=True, capture_output=True,
                                    text=True).stdout.splitlines()
             problems += [f"changing {n}: {path} is there twice\n" for path in {path for path in names if names.count(path) > 1}]
             count = (copy / COUNTS / "nr_hugepages").read_text(encoding="utf-8")
@@ -321,13 +301,8 @@ def check_changing(program: pathlib.Path) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
-    parser.add_argument("--plain-hugeplanctl", type=pathlib.Path)
-    parser.add_argument("cases", nargs="*")
-    arguments = parser.parse_args()
-    program = arguments.hugeplanctl.resolve()
-    plain = (arguments.plain_hugeplanctl or program).resolve()
+    arguments = common.parser(__doc__, "hugeplanctl", "plain-hugeplanctl", rest="cases").parse_args()
+    program, plain = arguments.hugeplanctl, arguments.plain_hugeplanctl
     cases = run_cases.cases_named(arguments.cases)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for found in pool.map(lambda case: check_case(program, plain, case), cases)

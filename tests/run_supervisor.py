@@ -9,6 +9,7 @@ usage: run_supervisor.py WRAPPER
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import pwd
@@ -19,12 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable
 
-from run_daemon import check
+import common
+from common import check
 
-SKIP = 77
 OWNER = "postgres"
 PATIENCE = 60.0
 REFUSAL = "pg-main: refused: 227 pages of 2M (454M) do not fit"
@@ -282,30 +282,22 @@ def test_pg_auto_failover(place: Place) -> None:
                 raise
 
 
-def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> bool:
+def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hugeplan-supervisor-") as directory:
         place = Place(wrapper, pathlib.Path(directory))
         try:
             test(place)
-        except Exception:
-            print(f"FAIL {test.__name__}\n{traceback.format_exc()}")
-            return False
         finally:
             if (place.data / "postmaster.pid").exists():
                 place.pg_ctl("stop", "-m", "immediate")
-    print(f"ok   {test.__name__}")
-    return True
 
 
 def main() -> int:
     reason = why_not()
     if reason:
-        print(f"skipped: {reason}")
-        return 1 if os.environ.get("CI") == "true" else SKIP
-    tests = [value for name, value in globals().items() if name.startswith("test_")]
-    failed = [test for test in tests if not run_test(test, pathlib.Path(sys.argv[1]))]
-    print(f"{len(tests)} tests, {len(failed)} failed")
-    return 1 if failed else 0
+        return common.skip(reason)
+    return common.summary_of([common.passes(name, functools.partial(run_test, test, pathlib.Path(sys.argv[1])))
+                              for name, test in common.tests_in(globals(), []).items()])
 
 
 if __name__ == "__main__":
