@@ -92,25 +92,37 @@ static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, 
 
 /* ---- making pools ---- */
 
-static int compare_kept(const void *a, const void *b) {
-        const Kept *first = a, *second = b;
+static uint64_t *kept_pages_of(const Planner *planner, const PlanInstance *instance,
+                               const PlanPool *pool) {
+        const Plan *plan = planner->plan;
 
-        if (first->owner != second->owner)
-                return (uintptr_t) first->owner < (uintptr_t) second->owner ? -1 : 1;
-        return first->pool < second->pool ? -1 : first->pool > second->pool;
+        return &planner->kept_pages[(size_t) (instance - plan->instances) * plan->n_pools +
+                                    (size_t) (pool - plan->pools)];
 }
 
-/* Keeps PAGES for OWNER, as far as the pool has them, or can have them again. */
-static void keep_pages(Planner *planner, const void *owner, const NodePages *pages,
+/* Keeps PAGES for OWNER (NULL: no instance), as far as the pool has them, or can have them again. What the instance's hold
+ * keeps in a pool comes first. */
+static void keep_pages(Planner *planner, const PlanInstance *owner, const NodePages *pages,
                        uint64_t page_size_bytes) {
         PlanPool *pool = planner_pool(planner, pages->node, page_size_bytes);
 
         if (!pool)
                 return;
         uint64_t kept = MIN(pages->pages, planner_capacity(planner, pool));
+        uint64_t *known = owner ? kept_pages_of(planner, owner, pool) : NULL;
 
         planner_grant(planner, pool, kept);
-        *vec_push(planner->arena, &planner->kept) = (Kept){owner, pool, kept};
+        if (known && *known == 0)
+                *known = kept;
+}
+
+/* Returns the instance whose unit was started with HOLD; NULL: it is described no more. */
+static const PlanInstance *find_owner(const Plan *plan, const LedgerHold *hold) {
+        const PlanInstance *named = plan_find(plan, hold->granted.name);
+
+        return named && named->hold == hold
+                       ? named
+                       : ARRAY_FIND(each, plan->instances, plan->n_instances, each->hold == hold);
 }
 
 /* Keeps what an instance without a unit may have, or what its mount has, whether or not it is granted more; unless a
@@ -174,33 +186,25 @@ void planner_add_pools(Planner *planner) {
                 }
                 lay_promises_of_others(planner, k, plan->pools + first, plan->n_pools - first);
         }
+        planner->kept_pages =
+                ARENA_ARRAY(planner->arena, uint64_t, plan->n_instances * plan->n_pools);
         if (planner->input->is_restarted)
                 return;
-        VEC_FOREACH(hold, &ledger->holds)
+        VEC_FOREACH(hold, &ledger->holds) {
+                const PlanInstance *owner = find_owner(plan, hold);
+
                 VEC_FOREACH(grant, &hold->granted.grants)
-                        keep_pages(planner, hold, grant, hold->granted.page_size_bytes);
+                        keep_pages(planner, owner, grant, hold->granted.page_size_bytes);
+        }
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 VEC_FOREACH(row, &planner->promises[k].list)
                         if (row->loose || row->mount_of)
                                 keep_loose(planner, k, row);
-        vec_sort(&planner->kept, compare_kept);
 }
 
 uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
                             const PlanPool *pool) {
-        const void *owners[] = {instance->hold, instance};
-
-        ARRAY_FOREACH(owner, owners, ARRAY_LEN(owners)) {
-                const Kept sought = {*owner, pool, 0};
-                const Kept *kept = *owner && planner->kept.n > 0
-                                           ? bsearch(&sought, planner->kept.items, planner->kept.n,
-                                                     sizeof(sought), compare_kept)
-                                           : NULL;
-
-                if (kept)
-                        return kept->pages;
-        }
-        return 0;
+        return *kept_pages_of(planner, instance, pool);
 }
 
 void planner_share(Planner *planner) {

@@ -7,13 +7,6 @@
 #include "plan/plan.h"
 #include "plan/promise/balance.h"
 
-/* Pages of a pool that a unit which runs, or may run, keeps. */
-typedef struct Kept {
-        const void *owner; /* its hold; or the PlanInstance, if that has no unit */
-        const PlanPool *pool;
-        uint64_t pages;
-} Kept;
-
 /* The last sentence about the owners of some nodes' pages, valid as long as n_grants is the planner's. */
 typedef struct Claims {
         IdSet nodes;
@@ -30,7 +23,7 @@ typedef struct Planner {
         uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         Balance **balances;   /* likewise: of the pages still free */
-        VEC(Kept) kept;       /* sorted by the addresses of owner and pool */
+        uint64_t *kept_pages; /* by index of the instance and of the pool: planner_held_pages() */
         uint64_t n_grants;    /* how often pages were granted to an instance, or taken back */
         VEC(Claims) claims;
 } Planner;
