@@ -9,6 +9,7 @@
 #include "plan/promise/balance.h"
 
 #include <signal.h>
+#include <string.h>
 
 struct Apply {
         Arena *arena;
@@ -352,36 +353,145 @@ void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_
         }
 }
 
+/* ---- evidence ---- */
+
+uint64_t evidence_ready_pages(const Topology *topology, unsigned node_id,
+                              uint64_t page_size_bytes) {
+        const Node *node = topology_node(topology, node_id);
+        uint64_t pages = 0;
+
+        for (unsigned order = 0; node && order < BUDDY_ORDERS; order++) {
+                uint64_t block_bytes = topology->base_page_bytes << order;
+
+                if (block_bytes >= page_size_bytes)
+                        pages += node->free_blocks[order] * (block_bytes / page_size_bytes);
+        }
+        return pages;
+}
+
+uint64_t evidence_largest_block_bytes(const Topology *topology, unsigned node_id) {
+        const Node *node = topology_node(topology, node_id);
+
+        for (unsigned order = BUDDY_ORDERS; node && order > 0; order--)
+                if (node->free_blocks[order - 1] > 0)
+                        return topology->base_page_bytes << (order - 1);
+        return 0;
+}
+
+static Reason reason_of_error(Arena *arena, const Topology *now, const ApplyResult *result,
+                              const char *what) {
+        if (!topology_node(now, result->step.pool->node))
+                return reason_make(arena, REASON_NODE_ABSENT,
+                                   "bring the node's memory online, or name other nodes in Nodes=",
+                                   "node %u disappeared while its pages were being reserved",
+                                   result->step.pool->node);
+        if (result->error == -EINVAL)
+                return reason_make(
+                        arena, REASON_WRITE_FAILED,
+                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=)",
+                        "%s: the kernel cannot reserve this page size at run time", what);
+        return reason_make(arena, REASON_WRITE_FAILED,
+                           result->error == -EACCES || result->error == -EPERM ||
+                                           result->error == -EROFS
+                                   ? "run hugepland as root with /sys writable"
+                                   : "see the kernel log",
+                           "%s: the kernel refused the write: %s", what, strerror(-result->error));
+}
+
+/* Remaining page cache was protected from reclaim, or did not yield whole blocks. */
+static const char *with_caches(Arena *arena, const char *remedy, const Node *node,
+                               const ApplyResult *result, uint64_t missing_bytes) {
+        if (!node || result->escalation.options.may_drop_caches ||
+            node->reclaimable_bytes < missing_bytes)
+                return remedy;
+        return arena_printf(
+                arena,
+                "%s; or set DropCaches=yes in [Host] and reload: %s of the node are cache that reclaim did not free, for example because MemoryMin= protects it",
+                remedy, format_size(arena, node->reclaimable_bytes));
+}
+
+Reason evidence_of_shortfall(Arena *arena, const Topology *now, const ApplyResult *result) {
+        const PlanPool *pool = result->step.pool;
+        const char *what = arena_printf(arena, "node %u gave %s of %s pages of %s", pool->node,
+                                        format_count(arena, result->reached_pages),
+                                        format_count(arena, result->step.to_pages),
+                                        format_page_size(arena, pool->page_size_bytes));
+        const Node *node = topology_node(now, pool->node);
+        uint64_t free_bytes = node ? node->free_bytes : 0;
+        uint64_t missing =
+                mul_saturated(result->step.to_pages - result->reached_pages, pool->page_size_bytes);
+
+        if (result->error < 0)
+                return reason_of_error(arena, now, result, what);
+        if (result->escalation.is_clamped || free_bytes < missing)
+                return reason_make(
+                        arena, REASON_NOT_ENOUGH_MEMORY,
+                        with_caches(
+                                arena,
+                                "free memory on that node, allow more nodes, or reserve at boot before it fills",
+                                node, result, missing),
+                        "%s: the node has %s free, and %s more would be needed", what,
+                        format_size(arena, free_bytes), format_size(arena, missing));
+        const char *tried =
+                result->escalation.n_rounds > 0
+                        ? arena_printf(arena, "%u %s of compaction", result->escalation.n_rounds,
+                                       result->escalation.n_rounds == 1 ? "round" : "rounds")
+                        : "compaction is disabled, or there was no time for it";
+        uint64_t listed_bytes = node && node->n_orders > 0
+                                        ? now->base_page_bytes << (node->n_orders - 1)
+                                        : UINT64_MAX;
+        const char *remedy =
+                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
+                            node, result, missing);
+
+        /* alloc_contig_pages() joins blocks; that none is listed says nothing of whether it could. */
+        if (now->base_page_bytes > 0 && listed_bytes < pool->page_size_bytes)
+                return reason_make(
+                        arena, REASON_FRAGMENTED, remedy,
+                        "%s: %s is free, and the kernel found no range of %s in it that it could "
+                        "free (its lists of free blocks end at %s; %s)",
+                        what, format_size(arena, free_bytes),
+                        format_page_size(arena, pool->page_size_bytes),
+                        format_size(arena, listed_bytes), tried);
+        const char *blocks =
+                now->base_page_bytes == 0
+                        ? "the size of its blocks is not known"
+                        : arena_printf(
+                                  arena, "blocks for %s more, largest block %s",
+                                  format_count(arena, evidence_ready_pages(now, pool->node,
+                                                                           pool->page_size_bytes)),
+                                  format_size(arena,
+                                              evidence_largest_block_bytes(now, pool->node)));
+
+        return reason_make(arena, REASON_FRAGMENTED, remedy,
+                           "%s: %s is free but fragmented (%s; %s)", what,
+                           format_size(arena, free_bytes), blocks, tried);
+}
+
+/* ---- limits ---- */
+
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
         PoolLimits limits = {};
 
         ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 bool is_demotion = step->demote_to_bytes > 0;
-                const Shortfall shortfall = {
+                PoolLimit limit = {
                         .node = step->pool->node,
                         .page_size_bytes = step->pool->page_size_bytes,
-                        .wanted_pages = step->to_pages,
-                        .reached_pages = result->reached_pages,
-                        .error = result->error,
-                        .is_clamped = result->escalation.is_clamped,
-                        .n_rounds = result->escalation.n_rounds,
-                        .may_drop_caches = result->escalation.options.may_drop_caches,
                 };
 
                 if (!result->is_finished || result->is_unread)
                         continue;
-                if (is_demotion && result->demoted_pages < step->from_pages - step->to_pages)
-                        *vec_push(arena, &limits) =
-                                (PoolLimit){.node = shortfall.node,
-                                            .page_size_bytes = shortfall.page_size_bytes,
-                                            .cannot_demote = true};
-                else if (!is_demotion && result->reached_pages < step->to_pages)
-                        *vec_push(arena, &limits) = (PoolLimit){
-                                .node = shortfall.node,
-                                .page_size_bytes = shortfall.page_size_bytes,
-                                .persistent_pages = result->reached_pages,
-                                .reason = evidence_of_shortfall(arena, now, &shortfall)};
+                if (is_demotion) {
+                        limit.cannot_demote = result->demoted_pages <
+                                              step->from_pages - step->to_pages;
+                } else if (result->reached_pages < step->to_pages) {
+                        limit.persistent_pages = result->reached_pages;
+                        limit.reason = evidence_of_shortfall(arena, now, result);
+                }
+                if (limit.cannot_demote || limit.reason.kind != REASON_NONE)
+                        *vec_push(arena, &limits) = limit;
         }
         return limits;
 }

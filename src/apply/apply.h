@@ -73,3 +73,13 @@ void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_
 /* Returns the pools that are below the plan or could not be demoted, as limits for the next plan, with the reason
  * found in NOW, a topology probed after applying. */
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now);
+
+/* ---- evidence: why a pool is below its target, found from the host's state NOW, after applying ---- */
+
+/* Returns why the pool of RESULT, which is finished, is below its target. */
+Reason evidence_of_shortfall(Arena *arena, const Topology *now, const ApplyResult *result);
+
+/* Return the pages of this size that fit into free blocks of the node without compaction, and the largest free block in
+ * bytes (0: not known), from /proc/buddyinfo. They are a lower bound for what one write yields. */
+uint64_t evidence_ready_pages(const Topology *topology, unsigned node, uint64_t page_size_bytes);
+uint64_t evidence_largest_block_bytes(const Topology *topology, unsigned node);

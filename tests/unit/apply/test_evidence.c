@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "apply/escalation.h"
+#include "apply/apply.h"
 #include "support/testing.h"
 
 static const char host[] = "sizes 2M\n"
                            "node 0 total=8G free=2G cache=3G 2M=10/10/0\n"
                            "node 1 total=8G free=1G cache=16M 2M=10/10/0\n";
 
-static Shortfall shortfall_of(unsigned node) {
-        return (Shortfall){.node = node,
-                           .page_size_bytes = 2 * MIB,
-                           .wanted_pages = 300,
-                           .reached_pages = 10,
-                           .n_rounds = 2};
+static PlanPool pool; /* of the result */
+
+static ApplyResult shortfall_of(unsigned node) {
+        pool = (PlanPool){.node = node, .page_size_bytes = 2 * MIB};
+        return (ApplyResult){.step = {.pool = &pool, .to_pages = 300},
+                             .reached_pages = 10,
+                             .escalation = {.n_rounds = 2}};
 }
 
 /* Orders are powers of two of the base page. */
@@ -49,17 +50,17 @@ TEST(ready_pages) {
 
 TEST(fragmented) {
         Topology *now = host_make(arena, host);
-        Shortfall shortfall = shortfall_of(1);
+        ApplyResult shortfall = shortfall_of(1);
         Reason reason = evidence_of_shortfall(arena, now, &shortfall);
 
         assert_int_equal(reason.kind, REASON_FRAGMENTED);
         assert_contains(reason.text, "node 1 gave 10 of 300 pages of 2M: 1G is free");
         assert_contains(reason.text, "2 rounds of compaction");
         assert_text(reason.remedy, "reboot so that the pages are reserved before memory fragments");
-        shortfall.n_rounds = 1;
+        shortfall.escalation.n_rounds = 1;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).text,
                         "; 1 round of compaction)");
-        shortfall.n_rounds = 0;
+        shortfall.escalation.n_rounds = 0;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).text,
                         "compaction is disabled, or there was no time for it");
         now->base_page_bytes = 0;
@@ -71,11 +72,11 @@ TEST(fragmented) {
 TEST(beyond_the_lists) {
         Topology *now =
                 host_make(arena, "sizes 1G\nnode 0 total=64G free=60G\nblocks 0 9=0 10=9\n");
-        Shortfall shortfall = shortfall_of(0);
+        ApplyResult shortfall = shortfall_of(0);
 
         now->nodes[0].n_orders = 11;
-        shortfall.page_size_bytes = GIB;
-        shortfall.wanted_pages = 12;
+        pool.page_size_bytes = GIB;
+        shortfall.step.to_pages = 12;
         const Reason reason = evidence_of_shortfall(arena, now, &shortfall);
 
         assert_int_equal(reason.kind, REASON_FRAGMENTED);
@@ -89,9 +90,9 @@ TEST(beyond_the_lists) {
 /* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page
  * cache, it could be there. */
 TEST(just_enough) {
-        Shortfall shortfall = shortfall_of(0);
+        ApplyResult shortfall = shortfall_of(0);
 
-        shortfall.wanted_pages = 1034; /* 2G are missing */
+        shortfall.step.to_pages = 1034; /* 2G are missing */
         const Topology *enough = host_make(arena, "sizes 2M\nnode 0 total=8G free=2G cache=2G\n");
         const Topology *less =
                 host_make(arena, "sizes 2M\nnode 0 total=8G free=2097148K cache=2097148K\n");
@@ -103,7 +104,7 @@ TEST(just_enough) {
         assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
         assert_null(strstr(reason.remedy, "DropCaches=yes"));
         /* Of a node that has gone nothing is free. */
-        shortfall.node = 7;
+        pool.node = 7;
         reason = evidence_of_shortfall(arena, enough, &shortfall);
         assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
         assert_contains(reason.text, "the node has 0 free, and 2G more would be needed");
@@ -112,14 +113,14 @@ TEST(just_enough) {
 /* Cache that reclaim left standing is worth a word, unless it may be dropped already. */
 TEST(cache_is_left) {
         const Topology *now = host_make(arena, host);
-        Shortfall shortfall = shortfall_of(0);
+        ApplyResult shortfall = shortfall_of(0);
 
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy,
                         "or set DropCaches=yes in [Host] and reload: 3G of the node are cache");
-        shortfall.is_clamped = true;
+        shortfall.escalation.is_clamped = true;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy,
                         "reserve at boot before it fills; or set DropCaches=yes");
-        shortfall.may_drop_caches = true;
+        shortfall.escalation.options.may_drop_caches = true;
         assert_text(
                 evidence_of_shortfall(arena, now, &shortfall).remedy,
                 "free memory on that node, allow more nodes, or reserve at boot before it fills");
@@ -127,9 +128,9 @@ TEST(cache_is_left) {
 
 TEST(not_enough_memory) {
         const Topology *now = host_make(arena, host);
-        Shortfall shortfall = shortfall_of(1);
+        ApplyResult shortfall = shortfall_of(1);
 
-        shortfall.wanted_pages = 2000;
+        shortfall.step.to_pages = 2000;
         Reason reason = evidence_of_shortfall(arena, now, &shortfall);
 
         assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
@@ -138,7 +139,7 @@ TEST(not_enough_memory) {
 
 TEST(errors) {
         const Topology *now = host_make(arena, host);
-        Shortfall shortfall = shortfall_of(0);
+        ApplyResult shortfall = shortfall_of(0);
 
         shortfall.error = -EINVAL;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "hugepagesz=");
@@ -150,6 +151,6 @@ TEST(errors) {
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "as root");
         shortfall.error = -EIO;
         assert_text(evidence_of_shortfall(arena, now, &shortfall).remedy, "see the kernel log");
-        shortfall.node = 7;
+        pool.node = 7;
         assert_int_equal(evidence_of_shortfall(arena, now, &shortfall).kind, REASON_NODE_ABSENT);
 }
