@@ -13,7 +13,6 @@
 #include "model/topology.h"
 #include "plan/host_plan.h"
 #include "plan/plan.h"
-#include "plan/thp_plan.h"
 #include "read/accounts.h"
 #include "read/overlay.h"
 #include "read/setting_source.h"

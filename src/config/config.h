@@ -258,7 +258,7 @@ Diag config_diag(const InstanceConfig *instance, ProblemKind kind, const char *k
  * instance and all of them together. Never fails: errors are in `problems` and in the instances' `refusal`. */
 Config *config_parse(Arena *arena, const ConfigFiles *files);
 
-/* ---- transparent huge pages: preferences; plan/thp_plan.h has what is written ---- */
+/* ---- transparent huge pages: preferences; plan/host_plan.h has what is written ---- */
 
 enum { SYSTEMD_MEMORY_THP = 260 }; /* the first version with MemoryTHP=, systemd.exec(5) */
 

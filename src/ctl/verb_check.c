@@ -6,7 +6,7 @@
 #include "config/config.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
-#include "host/config_dirs.h"
+#include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/unit_facts.h"
@@ -21,7 +21,7 @@
 #include "render/views.h"
 #include "runtime/log.h"
 #include "systemd/dropin_check.h"
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +110,7 @@ static void add_units(const Check *check, Diags *problems) {
         const Config *config = check->view->config;
         const HostFacts *facts = check->view->facts;
         const UnitSearch search = unit_search(check->sources);
-        const UnitMatchInput match = {
+        const LoadedUnitInput match = {
                 .config = config,
                 .plan = check->view->plan,
                 .search = &search,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "host/config_dirs.h"
+#include "host/config_load.h"
 
 #include "base/index.h"
 #include "base/text.h"

@@ -2,7 +2,6 @@
 #include "host/config_load.h"
 
 #include "config/config.h"
-#include "host/config_dirs.h"
 #include "host/host_sources.h"
 #include "model/names.h"
 #include "model/problem.h"

@@ -11,7 +11,6 @@
 
 #include "model/host_write.h"
 #include "plan/plan.h"
-#include "plan/thp_plan.h"
 #include "read/accounts.h"
 
 /* The remedy if the group NAME_HUGETLB_GROUP is missing. */
@@ -38,6 +37,23 @@ const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t i
 
 /* Returns the text of limits.d for logins by PAM, in kB as in limits.conf(5); NULL if no user needs it. */
 char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);
+
+/* ---- the transparent huge page policy of the host, resolved over all instances (thp_plan.c) ---- */
+
+typedef struct ThpPlan {
+        ThpPolicy policy;  /* THP_KEEP: nothing is changed */
+        HostWrites writes; /* of that policy, the global file first */
+} ThpPlan;
+
+/* Returns the plan. For auto in [Host] the policy is never, unless an instance or its engine declares that it needs
+ * more; then the weakest policy that serves all. Without instances nothing is changed. "never" in the global file does
+ * not disable the per-size files and those of shared memory: if they differ, they are part of the plan (transhuge.rst).
+ * With "always", defrag is kept from stalling page faults. PROBLEMS names instances that are not served, unless
+ * SYSTEMD_VERSION (0: not known) serves them by their unit. */
+ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
+                      unsigned systemd_version, Diags *problems);
+
+/* ---- all ---- */
 
 typedef struct HostPlan {
         ThpPlan thp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/thp_plan.h"
+#include "plan/host_plan.h"
 
 #include "base/size.h"
 #include "base/text.h"

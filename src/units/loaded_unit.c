@@ -5,7 +5,6 @@
 #include "config/config.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "units/unit_match.h"
 
 #include <string.h>
 
@@ -271,7 +270,6 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
 
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const UnitMatchInput match = {.config = input->config, .plan = input->plan};
 
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded")) {
@@ -296,5 +294,5 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         judge_right(&need, problems);
                 }
         }
-        unit_match_judge(arena, &match, units, problems);
+        unit_match_judge(arena, input, units, problems);
 }

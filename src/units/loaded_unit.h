@@ -59,13 +59,6 @@ bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit);
  * which is the cause in that case. */
 void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags *problems);
 
-typedef struct LoadedUnitInput {
-        const Config *config;
-        const Plan *plan;
-        const Topology *topology;
-        const Accounts *accounts;
-} LoadedUnitInput;
-
 /* Searches the host's files. */
 typedef struct UnitSearch {
         const Sources *sources;
@@ -79,6 +72,16 @@ typedef struct UnitSearch {
                                     const InstanceConfig *instance);
 } UnitSearch;
 
+typedef struct LoadedUnitInput {
+        const Config *config;
+        const Plan *plan;
+        const Topology *topology;
+        const Accounts *accounts;
+        const UnitSearch *search; /* NULL: the host's files are not searched */
+        /* Also report what may be deliberate: two instances that share a unit. */
+        bool is_asked;
+} LoadedUnitInput;
+
 /* Adds a problem for each instance whose unit is not loaded. With SEARCH the problem names the unit that may
  * have been meant. */
 void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
@@ -86,6 +89,22 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
 
 /* The same for all units, and all other problems that their settings cause for the instances. */
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems);
+
+/* ---- whether the units run the instances' databases (unit_match.c) ---- */
+
+/* Without this check a mistake in Unit= goes unnoticed: a template yields a unit of any name, whose drop-in is never used,
+ * and the real server starts without a gate. A unit whose program is not known is no problem, because a script may start
+ * any program. */
+
+/* Adds unit-wrong for instances whose loaded unit starts another program or, with a search, a server that does not
+ * exist; the remedy names the nearest unit of an existing server. Adds unit-shared for units that several instances
+ * name: a warning, or a notice if the instances differ in page size, engine or database files. Needs neither topology
+ * nor accounts. */
+void unit_match_judge(Arena *arena, const LoadedUnitInput *input, const LoadedUnits *units,
+                      Diags *problems);
+
+/* Returns whether COMMAND_LINES, those of a unit, start a server of ENGINE. */
+bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames *command_lines);
 
 /* ---- units from the host's files, as the service manager will load them (unit_search.c) ---- */
 

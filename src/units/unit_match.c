@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 #include "base/size.h"
 #include "base/text.h"
@@ -84,8 +84,8 @@ static const char *pages_of(Arena *arena, const PlanInstance *planned) {
 }
 
 /* A second instance on one unit may be deliberate, such as with another page size of the same server. */
-static void judge_sharing(Arena *arena, const UnitMatchInput *input, const InstanceConfig *instance,
-                          Diags *problems) {
+static void judge_sharing(Arena *arena, const LoadedUnitInput *input,
+                          const InstanceConfig *instance, Diags *problems) {
         const InstanceConfig *first = input->config->instances;
 
         while (first < instance && (first->refusal || !first->engine->reserves ||
@@ -120,7 +120,7 @@ static void judge_sharing(Arena *arena, const UnitMatchInput *input, const Insta
 
 /* ---- all ---- */
 
-void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUnits *units,
+void unit_match_judge(Arena *arena, const LoadedUnitInput *input, const LoadedUnits *units,
                       Diags *problems) {
         const Config *config = input->config;
         const UnitSearch *search = input->search;

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "demand/figures.h"
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 static SourceNames commands_of(Arena *arena, const UnitFile *file, const char *key) {
         UnitAssignments assignments = unit_file_list(file, "Service", key);

@@ -15,7 +15,7 @@
 #include "support/gatherer.h"
 #include "support/sources.h"
 #include "support/testing.h"
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 enum { HOSTS = 6 };
 
@@ -151,7 +151,7 @@ static const SettingSources *make_setting_sources(Arena *arena, const Sources *s
 static void judge_units(Arena *arena, const Sources *sources, const Config *config,
                         const Plan *plan, const HostFacts *facts, Diags *problems) {
         const UnitSearch search = unit_search(sources);
-        const UnitMatchInput input = {
+        const LoadedUnitInput input = {
                 .config = config,
                 .plan = plan,
                 .search = &search,

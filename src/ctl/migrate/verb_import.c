@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
-#include "host/config_dirs.h"
+#include "host/config_load.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "inspect/gather.h"

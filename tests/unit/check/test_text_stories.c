@@ -16,7 +16,7 @@
 #include "support/sources.h"
 #include "support/story.h"
 #include "units/dropin.h"
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 enum { FILES_MAX = 16 };
 
@@ -278,7 +278,7 @@ static const char *do_match(void *context, const StoryLine *line) {
         bool is_asked = !line->words[1];
 
         assert_text(problems_text(arena, &config->problems), "");
-        const UnitMatchInput input = {
+        const LoadedUnitInput input = {
                 .config = config,
                 .plan = plan_simple(arena, config,
                                     host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=62G\n")),

@@ -2,7 +2,7 @@
 
 /* Which configuration files count, and in which order: systemd's rules. */
 
-#include "host/config_dirs.h"
+#include "host/config_load.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

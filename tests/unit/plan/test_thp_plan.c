@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "base/size.h"
-#include "plan/thp_plan.h"
+#include "plan/host_plan.h"
 #include "support/testing.h"
 
 /* ".../hugepages-64kB/enabled" -> "hugepages-64kB"; the last name of others. */

@@ -3,7 +3,7 @@
 /* Whether units start what instances name them for, and the ones that were meant. */
 
 #include "support/testing.h"
-#include "units/unit_match.h"
+#include "units/loaded_unit.h"
 
 /* A file with a mistake names a unit, and nothing else of it holds. */
 TEST(refused) {
@@ -14,10 +14,10 @@ TEST(refused) {
         Diags problems = diags_in(arena);
 
         unit_match_judge(arena,
-                         &(UnitMatchInput){.config = config,
-                                           .plan = plan_simple(arena, config,
-                                                               host_make(arena, "sizes 2M\nnode 0 "
-                                                                                "total=64G\n"))},
+                         &(LoadedUnitInput){.config = config,
+                                            .plan = plan_simple(arena, config,
+                                                                host_make(arena, "sizes 2M\nnode 0 "
+                                                                                 "total=64G\n"))},
                          &units, &problems);
         assert_int_equal(problems.list.n, 0);
 }
