@@ -37,7 +37,7 @@ from common import PATIENCE, check, wait_until
 
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 REGISTRY = "run/varlink/registry/org.hugeplan.Manager"
-STATE = "run/hugeplan/state.json"
+LEDGER = "run/hugeplan/ledger"
 CONFIG = "etc/hugeplan.d"
 THP = "sys/kernel/mm/transparent_hugepage"
 MIB = 1 << 20
@@ -357,6 +357,12 @@ class Host:
             check("Sanitizer" not in text and "runtime error" not in text, text)
 
 
+def ledger(host: Host, kind: str) -> list[list[str]]:
+    """The words after KIND in each such line of the ledger."""
+    lines = [line.split(" ") for line in host.path(LEDGER).read_text().splitlines()]
+    return [words[1:] for words in lines if words[0] == kind]
+
+
 @contextlib.contextmanager
 def host_of(programs: argparse.Namespace, fixture: str) -> Iterator[Host]:
     with tempfile.TemporaryDirectory(prefix="hugeplan-daemon-") as name:
@@ -457,12 +463,10 @@ def test_intent_is_recorded_first(host: Host, fixture: str = "eight-nodes") -> N
     end = time.monotonic() + PATIENCE
     while (now := host.pool(0)) <= 0 and time.monotonic() < end:
         pass
-    check(host.path(STATE).exists(), "the ledger is there when the first page is")
-    state = json.loads(host.path(STATE).read_text())
-    pool = next(each for each in state["pools"]
-                if each["node"] == 0 and each["pageSizeBytes"] == 2 * MIB)
-    check(pool["set"] >= now and pool["found"] == 0, f"{now} pages, but {pool}")
-    check([each["name"] for each in state["instances"]] == ["pg"], str(state["instances"]))
+    check(host.path(LEDGER).exists(), "the ledger is there when the first page is")
+    found, reserved = next(map(int, row[2:4]) for row in ledger(host, "pool") if row[:2] == ["0", str(2 * MIB)])
+    check(reserved >= now and found == 0, f"{now} pages, but {found} were found and {reserved} are to be there")
+    check([row[0] for row in ledger(host, "instance")] == ["pg"], str(ledger(host, "instance")))
     wait_until("the rest", lambda: host.path(SOCKET).exists() and host.is_idle())
     host.stop(daemon)
 
@@ -583,8 +587,7 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
     wait_until("the round", lambda: host.path(SOCKET).exists() and host.is_idle())
     check((host.pool(0, 1048576), host.pool(0)) == (8, 1024), host.log(daemon))
     check(host.verdicts() == {"big": "ready", "small": "ready"}, host.log(daemon))
-    found = {pool["pageSizeBytes"]: pool["found"]
-             for pool in json.loads(host.path(STATE).read_text())["pools"] if pool["node"] == 0}
+    found = {int(size): int(found) for node, size, found, *_ in ledger(host, "pool") if node == "0"}
     check(found == {1 << 30: 6, 2 * MIB: 1024}, f"what was split was found: {found}")
     host.remove_config("20-big.conf")
     check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6,
@@ -950,7 +953,7 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
 
     host.config("30-new.conf", "[Instance]\nPages=fifty\n")
     check(host.ctl("reload").returncode == 1, "a reload with a mistake")
-    check(json.loads(host.path(STATE).read_text())["bootGuard"] == "closed", "opens nothing")
+    check(ledger(host, "hugeplan-ledger")[0][3] == "closed", "opens nothing")
     host.config("30-new.conf", "[Instance]\nPages=50\n")
 
     host.kill(daemon)
@@ -1060,13 +1063,13 @@ def test_switched_off(host: Host, fixture: str = "one-node") -> None:
 def test_broken_state(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     host.stop(host.start())
-    host.write(STATE, '{"version": 1, "bootId":')
+    host.write(LEDGER, "hugeplan-ledger 1")
     daemon = host.start()
-    check("state.json is broken" in host.log(daemon), host.log(daemon))
+    check("run/hugeplan/ledger is broken" in host.log(daemon), host.log(daemon))
     check(host.verdicts() == {"pg": "ready"}, "it is rebuilt from what is there")
     check(host.pool(0) == 1000, "no pool is doubled")
     host.stop(daemon)
-    json.loads(host.path(STATE).read_text())
+    check(host.path(LEDGER).read_text().endswith("\nend\n"), "and is written whole")
 
 
 def test_slow_clients(host: Host, fixture: str = "one-node") -> None:
@@ -1268,7 +1271,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     wait_until("it is kept", host.path(LEARNED).exists)
     pages = learned(host)
     host.stop(daemon)
-    host.path("run/hugeplan/state.json").unlink()
+    host.path(LEDGER).unlink()
     host.pool_path(0).write_text("0\n")
     host.path(MARIADB).unlink()
     daemon = host.start()
@@ -1392,7 +1395,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     runs(host, 0, False)
     # The next boot reserves them before it starts.
     host.stop(daemon)
-    host.path("run/hugeplan/state.json").unlink()
+    host.path(LEDGER).unlink()
     host.pool_path(0).write_text("0\n")
     daemon = host.start()
     check(host.pool(0) == 150 and host.verdicts() == {"own": "ready"}, f"{host.pool(0)}")

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from common import PATIENCE, Failure, check, wait_until
-from run_daemon import CONFIG, MIB, PROVEN, SOCKET, STATE, Host, boots, failed_boots, main, replace, unlimited
+from run_daemon import CONFIG, LEDGER, MIB, PROVEN, SOCKET, Host, boots, failed_boots, ledger, main, replace, unlimited
 
 GROUPS = "sys/fs/cgroup/system.slice"
 BOOT_TARGET = "multi-user.target"
@@ -249,8 +249,8 @@ class Pages:
 
 def holds(host: Host) -> list[tuple[str, str]]:
     """(instance, run) of what units were let start with; an instance's name stands for what it has still."""
-    return [(granted if isinstance(granted := hold["granted"], str) else granted["name"], hold["run"].lstrip("0"))
-            for hold in json.loads(host.path(STATE).read_text())["holds"]]
+    return [(instance, "" if run == "-" else run.lstrip("0"))
+            for unit, run, policy, nodes, flags, instance, *_ in ledger(host, "hold")]
 
 
 def wait_for(host: Host, name: str = "pg", **more: object) -> dict:
@@ -565,8 +565,8 @@ def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole
         check(not waiting.done() and holds(host) == [], "the gate waits for that")
         is_read.set()
         check("error" not in waiting.result(PATIENCE), str(waiting.result()))
-        hold = json.loads(host.path(STATE).read_text())["holds"][0]
-        check("bind" in json.dumps(hold), f"it starts bound: {hold}")
+        hold = ledger(host, "hold")[0]
+        check(hold[2] == "bind", f"it starts bound: {hold}")
         host.ctl("reload")
         check(systemd.n_reread == 1, "it is asked once")
         host.stop(daemon)
@@ -642,7 +642,7 @@ def set_pool(host: Host, pages: int) -> None:
 @contextlib.contextmanager
 def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
     """pg.service and my.service run, the first has mapped 85 of its 100 pages and touched 40; they were
-    let start by a hugeplan that left STATE behind. What the next one tells."""
+    let start by a hugeplan that left STATE, a ledger, behind. What the next one tells."""
     host.config("20-pg.conf", PG)
     host.config("30-my.conf", "[Instance]\nPages=30\nUnit=my.service\nPlacement=pack\n")
     with systemd_of(host, "pg.service", "my.service") as systemd:
@@ -653,7 +653,7 @@ def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
         Pages(host, "my.service")
         pages = Pages(host, "pg.service")
         pages.use(85, 40)
-        host.write(STATE, state)
+        host.write(LEDGER, state)
         daemon = host.start()
         yield pages, host.log(daemon)
         host.stop(daemon)
@@ -662,7 +662,7 @@ def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
 def check_upgraded(host: Host, state: str, text: str, left: int) -> None:
     """TEXT: what is said to be lost; "": nothing. LEFT: pages that are not known to be hugeplan's own."""
     with upgraded(host, state) as (pages, log):
-        said = [line for line in log.splitlines() if "state.json" in line]
+        said = [line for line in log.splitlines() if "/hugeplan/ledger" in line]
         check(not said if not text else len(said) == 1 and text in said[0], f"{text}: {log}")
         status = host.status()
         reserved = [(each["unit"], each["pages"], each["likely"]) for each in status["reserved"]]
@@ -680,26 +680,25 @@ def check_upgraded(host: Host, state: str, text: str, left: int) -> None:
         check(after == left, f"{after} pages are left")
 
 
-def test_state_of_version_3(host: Host, fixture: str = "one-node") -> None:
-    """As 3f146ab wrote it."""
-    check_upgraded(host, (STATES / "version-3.json").read_text(), "", FOUND)
+def test_state_of_version_1(host: Host, fixture: str = "one-node") -> None:
+    """As the first release wrote it."""
+    check_upgraded(host, (STATES / "version-1").read_text(), "", FOUND)
 
 
-def of_later_version(**more: object) -> str:
-    state = json.loads((STATES / "version-3.json").read_text())
-    for each in (state, *state["pools"], *state["instances"], *state["holds"]):
-        each["later"] = {"more": [1]}
-    return json.dumps({**state, "version": 9, **more})
+def of_later_version(readable_by: int) -> str:
+    """With more words in each line, and a record of another kind."""
+    text = (STATES / "version-1").read_text().replace(" 1 1 ", f" 9 {readable_by} ", 1)
+    return text.replace("\nend\n", "\nlater 1\nend\n").replace("\n", " more 1\n").replace("end more 1", "end")
 
 
 def test_state_of_later_version(host: Host, fixture: str = "one-node") -> None:
     """One that says that this hugeplan can read it: what is new in it is ignored."""
-    check_upgraded(host, of_later_version(readableBy=3), "", FOUND)
+    check_upgraded(host, of_later_version(1), "", FOUND)
 
 
 def test_state_of_strange_version(host: Host, fixture: str = "one-node") -> None:
     """Of one that does not, what the pools had; the rest is found again by what the kernel counts."""
-    check_upgraded(host, of_later_version(), "is of version 9, and this hugeplan reads version 3; only", FOUND)
+    check_upgraded(host, of_later_version(9), "is of version 9, and this hugeplan reads version 1; only", FOUND)
 
 
 def test_state_is_lost(host: Host, fixture: str = "one-node") -> None:
@@ -708,14 +707,13 @@ def test_state_is_lost(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_state_is_written_for_others(host: Host, fixture: str = "one-node") -> None:
-    """An older hugeplan takes no member that it does not know: what is written is what 3f146ab wrote."""
-    with upgraded(host, (STATES / "version-3.json").read_text()):
+    """What is written is what the first release wrote, which other releases read."""
+    with upgraded(host, (STATES / "version-1").read_text()):
         host.config("40-more.conf", "[Instance]\nPages=5\n")
         host.ctl("reload")
         host.path("etc/hugeplan.d/40-more.conf").unlink()
         host.ctl("reload")
-        written, before = (json.loads(text) for text in
-                           (host.path(STATE).read_text(), (STATES / "version-3.json").read_text()))
+        written, before = host.path(LEDGER).read_text(), (STATES / "version-1").read_text()
         check(written == before, f"{written}\n{before}")
 
 

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { JSON_BYTES_MAX = 4 * 1024 * 1024, COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
+enum { FILE_BYTES_MAX = 4 * 1024 * 1024, COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
 
 /* Reads PATH into a new reference. Returns a negative errno if it cannot be read, -EBADMSG if it is not JSON. */
 static int read_json(const Root *root, Arena *arena, const char *path, json_t **ret) {
         size_t size;
         char *text;
-        int r = root_read_file(root, arena, path, JSON_BYTES_MAX, &text, &size);
+        int r = root_read_file(root, arena, path, FILE_BYTES_MAX, &text, &size);
 
         if (r < 0)
                 return r;
@@ -23,37 +23,26 @@ static int read_json(const Root *root, Arena *arena, const char *path, json_t **
         return *ret ? 0 : -EBADMSG;
 }
 
-/* Writes JSON (stolen) to PATH, atomically, and to disk if IS_LASTING. Returns a negative errno on failure. */
-static int write_json(const Root *root, const char *path, json_t *json, bool is_lasting) {
-        char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = !text        ? -ENOMEM
-                : is_lasting ? root_store_file(root, path, text, 0644)
-                             : root_write_file(root, path, text, 0644);
-
-        memory_free(text);
-        json_decref(json);
-        return r;
-}
-
 /* ---- the ledger ---- */
 
 Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text) {
         Ledger *ledger = NULL;
-        json_t *json = NULL;
         const char *lost = NULL;
-        int r = read_json(root, arena, PATH_STATE, &json);
+        char *text;
+        int r = root_read_file(root, arena, PATH_LEDGER, FILE_BYTES_MAX, &text, NULL);
 
-        if (r == 0 || r == -EBADMSG)
-                ledger = ledger_from_json(arena, json, boot_id, &lost);
-        json_decref(json);
-        *ret_text = lost ? arena_printf(arena, PATH_STATE " %s", lost) : NULL;
-        if (r < 0 && r != -ENOENT && r != -EBADMSG)
-                *ret_text = arena_printf(arena, "cannot read " PATH_STATE ": %s", strerror(-r));
+        if (r >= 0)
+                ledger = ledger_parse(arena, text, boot_id, &lost);
+        *ret_text = lost ? arena_printf(arena, PATH_LEDGER " %s", lost) : NULL;
+        if (r < 0 && r != -ENOENT)
+                *ret_text = arena_printf(arena, "cannot read " PATH_LEDGER ": %s", strerror(-r));
         return ledger ? ledger : ledger_new(arena, boot_id);
 }
 
 int state_save(const Root *root, const Ledger *ledger) {
-        return write_json(root, PATH_STATE, ledger_to_json(ledger), false);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return root_write_file(root, PATH_LEDGER, ledger_format(arena, ledger), 0644);
 }
 
 /* ---- the boot guard ---- */
@@ -104,7 +93,13 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
 }
 
 int boot_proven_save(const Root *root, const BootGuard *guard) {
-        return write_json(root, PATH_BOOT_PROVEN, boot_proven_to_json(guard), true);
+        json_t *json = boot_proven_to_json(guard);
+        char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
+        int r = text ? root_store_file(root, PATH_BOOT_PROVEN, text, 0644) : -ENOMEM;
+
+        memory_free(text);
+        json_decref(json);
+        return r;
 }
 
 /* ---- learned sizes ---- */

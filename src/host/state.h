@@ -9,7 +9,7 @@
 #include "plan/boot_guard.h"
 #include "plan/ledger.h"
 
-/* ---- /run/hugeplan/state.json ---- */
+/* ---- /run/hugeplan/ledger ---- */
 
 /* Returns the ledger of this boot. If it is missing, broken or of another boot, a new one is returned; *RET_TEXT says
  * what is lost by that, or by the version of the file (NULL if nothing: the ledger was read, or this is the first start

@@ -32,7 +32,7 @@ void keeper_save(Keeper *keeper) {
         int r = state_save(keeper->root, keeper->known.look->ledger);
 
         if (r < 0)
-                keeper_report(keeper, LOG_WARNING, NULL, "cannot write " PATH_STATE ": %s",
+                keeper_report(keeper, LOG_WARNING, NULL, "cannot write " PATH_LEDGER ": %s",
                               strerror(-r));
 }
 

@@ -13,7 +13,7 @@
 #define PATH_BOOT_COUNT       "/etc/" NAME_CONFIG_DIR "/.boots"
 #define PATH_BOOT_PROVEN      "/etc/" NAME_CONFIG_DIR "/.proven.json"
 #define PATH_BOOT_UNCOUNTED   PATH_RUNTIME "/boot-uncounted"
-#define PATH_STATE            PATH_RUNTIME "/state.json"
+#define PATH_LEDGER           PATH_RUNTIME "/ledger"
 #define PATH_VARLINK_REGISTRY "/run/varlink/registry"
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
 #define NAME_CONFIG_SUFFIX    ".conf"

@@ -12,6 +12,8 @@
 #include "demand/demand.h"
 #include "plan/plan.h"
 
+#include <jansson.h>
+
 /* The guard is closed after at least this many failed boots. It stays closed over boots that succeed with the proven
  * pages, until an administrator opens it by a reload. */
 enum { BOOT_GUARD_FAILURES = 3 };

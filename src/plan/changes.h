@@ -5,6 +5,8 @@
 
 #include "plan/plan.h"
 
+#include <jansson.h>
+
 typedef enum ChangeKind {
         CHANGE_NONE,
         CHANGE_ADDED,   /* has pages, had none */

@@ -15,8 +15,6 @@
 #include "model/topology.h"
 #include "plan/charges.h"
 
-#include <jansson.h>
-
 typedef struct LedgerPool {
         unsigned node;
         uint64_t page_size_bytes;
@@ -160,11 +158,11 @@ void ledger_want_again(Ledger *ledger, const char *instance);
 /* A reload plans everything again: released instances are wanted, and the boot guard is open. */
 void ledger_reload(Ledger *ledger);
 
-/* Convert to JSON and back. ledger_from_json() returns NULL unless JSON is a ledger of BOOT_ID, of any version,
- * without errors. *RET_LOST is what was not taken from it and why, to follow the file's name; NULL: all was taken. */
-json_t *ledger_to_json(const Ledger *ledger);
-Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id,
-                         const char **ret_lost);
+/* Return the file's text, and the ledger in TEXT, which is written to and belongs to the ledger. ledger_parse() returns
+ * NULL unless TEXT is a ledger of BOOT_ID, of any version, without errors. *RET_LOST is what was not taken from it and
+ * why, to follow the file's name; NULL: all was taken. */
+char *ledger_format(Arena *arena, const Ledger *ledger);
+Ledger *ledger_parse(Arena *arena, char *text, const char *boot_id, const char **ret_lost);
 
 /* Return copies in ARENA. */
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger);

@@ -111,7 +111,7 @@ def start_instances(root: Path, hugeplanctl: str) -> None:
         put(node_directory(root / "sys", node) / "meminfo", meminfo(node, NODE_KIB - count * PAGE_SIZES_KIB[0]))
         write_counts(node_directory(root / "sys", node) / f"hugepages/hugepages-{PAGE_SIZES_KIB[0]}kB",
                      count, count - used[node])
-    put(root / "run/hugeplan/state.json", json.dumps(ledger(root, planned, pages), separators=(",", ":")))
+    put(root / "run/hugeplan/ledger", ledger(root, planned, pages))
 
 
 def write_group(group: Path, pages: int, used: dict[int, int]) -> None:
@@ -122,19 +122,21 @@ def write_group(group: Path, pages: int, used: dict[int, int]) -> None:
     put(group / "hugetlb.2MB.rsvd.current", f"{pages * PAGE_BYTES}\n")
 
 
-def ledger(root: Path, planned: list[dict[str, Any]], pages: Counter[int]) -> dict[str, Any]:
-    granted = [{"name": row["name"], "pageSizeBytes": row["pageSizeBytes"], "pagesWanted": row["pagesWanted"],
-                "placement": config_value(root, row["file"], "Placement"), "stood": True,
-                "nodes": {str(grant["node"]): grant["pages"] for grant in row["nodes"]}} for row in planned]
-    pools = [{"node": node, "pageSizeBytes": kib << 10, "found": 0, "others": 0,
-              "set": count if kib << 10 == PAGE_BYTES else 0}
-             for node, count in pages.items() for kib in PAGE_SIZES_KIB]
-    policies = {"bind": "bind", "interleave": "interleave"}
-    holds = [{"unit": row["unit"], "run": "", "policy": policies.get(instance["placement"], "any"),
-              "policyNodes": ",".join(str(grant["node"]) for grant in row["nodes"]),
-              "counted": True, "granted": instance["name"]} for row, instance in zip(planned, granted)]
-    return {"version": 3, "bootId": BOOT_ID, "bootGuard": "open", "pools": pools,
-            "instances": granted, "holds": holds, "refusals": []}
+def ledger(root: Path, planned: list[dict[str, Any]], pages: Counter[int]) -> str:
+    lines = [f"hugeplan-ledger 1 1 {BOOT_ID} open"]
+    lines += [f"pool {node} {kib << 10} 0 {count if kib << 10 == PAGE_BYTES else 0} 0"
+              for node, count in pages.items() for kib in PAGE_SIZES_KIB]
+    placements = {row["name"]: config_value(root, row["file"], "Placement") for row in planned}
+    for row in planned:
+        nodes = ",".join(f"{grant['node']}:{grant['pages']}" for grant in row["nodes"])
+        lines.append(f"instance {row['name']} {row['pageSizeBytes']} {row['pagesWanted']} {placements[row['name']]} "
+                     f"{nodes} stood,ready 0")
+    for row in planned:
+        placement = placements[row["name"]]
+        policy = placement if placement in ("bind", "interleave") else "any"
+        nodes = ",".join(str(grant["node"]) for grant in row["nodes"])
+        lines.append(f"hold {row['unit']} - {policy} {nodes} counted {row['name']} -")
+    return "\n".join([*lines, "end", ""])
 
 
 def config_value(root: Path, file: str, key: str) -> str:

@@ -26,7 +26,7 @@ GENERATOR = str(BUILD / "src/hugeplan-generator")
 NOP = [str(HELPERS / "bench-nop")]
 
 CONFIG = Path("/run/hugeplan.d")
-STATE = Path("/run/hugeplan/state.json")
+LEDGER = Path("/run/hugeplan/ledger")
 SOCKET = "/run/hugeplan/org.hugeplan.Manager"
 
 DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
@@ -92,7 +92,7 @@ def write_file(name: str, text: str) -> str:
 def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
     """HOST: of the section [Host], beside or in place of what leaves alone what is there."""
     shutil.rmtree(CONFIG, ignore_errors=True)
-    STATE.unlink(missing_ok=True)
+    LEDGER.unlink(missing_ok=True)
     CONFIG.mkdir()
     settings = {"TransparentHugePages": "keep", "ExistingPages": "keep", "SharedMemoryLimits": "keep", "KeepFree": "64M",
                 **host}

@@ -142,7 +142,7 @@ static void check_rest(Arena *arena, const Config *config) {
         const HostPlanInput host_input = {config, plan, topology, &(Accounts){}, 0};
         HostPlan host = host_plan_make(arena, &host_input, &problems);
         plan_record(arena, plan, ledger);
-        json_t *saved = ledger_to_json(ledger);
+        char *saved = ledger_format(arena, ledger);
         const StatusInput input = {.config = config,
                                    .plan = plan,
                                    .topology = topology,
@@ -152,10 +152,9 @@ static void check_rest(Arena *arena, const Config *config) {
         json_t *planned = plan_to_json(plan, &host, &config->problems);
         const char *lost;
 
-        require(saved && ledger_from_json(arena, saved, "boot", &lost) && !lost);
+        require(ledger_parse(arena, saved, "boot", &lost) && !lost);
         require(status && status_from_json(arena, status));
         require(planned != NULL);
-        json_decref(saved);
         json_decref(status);
         json_decref(planned);
 }

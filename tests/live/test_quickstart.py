@@ -45,7 +45,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from terminal import Foreground, TerminalError  # noqa: E402
 
 MARKER = pathlib.Path("/run/hugeplan-quickstart")
-STATE = RUNTIME / "state.json"
+LEDGER = RUNTIME / "ledger"
 LOGS = (tempfile.gettempdir(), "hugeplan-quickstart.*.log")
 WATCHED = (CONFIG, RUNTIME, MARKER, pathlib.Path("/run/sysctl.d"), pathlib.Path("/run/varlink"))
 SETTINGS = [pathlib.Path("/sys/kernel/mm/transparent_hugepage") / name
@@ -181,7 +181,7 @@ def test_ledger_is_gone(demonstration: Demonstration, draw: random.Random, n_run
     run.kill()
     run.finish()
     wait_until("the daemon's end", lambda: not daemons(demonstration.script))
-    STATE.unlink(missing_ok=True)
+    LEDGER.unlink(missing_ok=True)
     again = Run(demonstration.script)
     check(again.finish() == 0, again.output)
     check("reverting the changes" in again.output, again.output)
@@ -235,7 +235,7 @@ def test_restores_what_it_found(demonstration: Demonstration, draw: random.Rando
     pool.write_text("7\n")
     RUNTIME.mkdir(exist_ok=True)
     boot_id = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    STATE.write_text(f'{{"version": 1, "bootId": "{boot_id}", "instances": [], "pools": []}}\n')
+    LEDGER.write_text(f"hugeplan-ledger 1 1 {boot_id} open\nend\n")
     had_directory = guard.parent.exists()
     guard.parent.mkdir(exist_ok=True)
     guard.write_text("# of an earlier day\n")
@@ -256,7 +256,7 @@ def test_restores_what_it_found(demonstration: Demonstration, draw: random.Rando
             check_as_before(demonstration.script, before, "what it found", run.output)
     finally:
         pool.write_text("0\n")
-        STATE.unlink()
+        LEDGER.unlink()
         guard.unlink()
         RUNTIME.rmdir()
         if not had_directory:
@@ -281,7 +281,7 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
     daemon = subprocess.Popen([script.parents[1] / "build/src/hugepland"],
                               stderr=subprocess.DEVNULL)
     try:
-        wait_until("the daemon", STATE.exists)
+        wait_until("the daemon", LEDGER.exists)
         during = host()
         for is_stopped in (False, True):
             daemon.send_signal(signal.SIGSTOP if is_stopped else signal.SIGCONT)
@@ -294,7 +294,7 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
         daemon.send_signal(signal.SIGCONT)
         daemon.terminate()
         daemon.wait()
-        STATE.unlink(missing_ok=True)
+        LEDGER.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         RUNTIME.rmdir()
     for path in (pathlib.Path("/run/varlink/registry"), pathlib.Path("/run/varlink")):

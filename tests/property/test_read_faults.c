@@ -340,7 +340,7 @@ static void test_what_is_told(void) {
                 PATH_NODES "/node0/meminfo",
                 PATH_MEMINFO,
                 PATH_BOOT_ID,
-                PATH_STATE,
+                PATH_LEDGER,
                 PATH_BOOT_COUNT,
                 PATH_BOOT_PROVEN,
                 PATH_CGROUP,
@@ -357,7 +357,7 @@ static void test_what_is_told(void) {
                         bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
                                          !strstr(paths[i], "/.");
                         /* The guard is decided then for the whole boot. */
-                        bool is_of_start = strcmp(paths[i], PATH_STATE) == 0 ||
+                        bool is_of_start = strcmp(paths[i], PATH_LEDGER) == 0 ||
                                            strcmp(paths[i], PATH_BOOT_COUNT) == 0 ||
                                            strcmp(paths[i], PATH_BOOT_PROVEN) == 0;
                         bool is_read = (acts[a].act == start_again || acts[a].act == reload ||
@@ -470,7 +470,7 @@ static void fail_boots(Host *host) {
         BootGuard guard = {.failed_boots = 3, .boot_id = "earlier"};
 
         *vec_push(arena, &guard.proven) = (ProvenInstance){"b", 2 * MIB, 60};
-        root_remove(host->root, PATH_STATE);
+        root_remove(host->root, PATH_LEDGER);
         boot_count_save(host->root, arena, &guard);
         boot_proven_save(host->root, &guard);
 }

@@ -73,7 +73,7 @@ def measure(report: Report) -> None:
                    "a made-up host, all running": line(made_up, INSTANCES)},
                   "From exec to READY=1 and the end, nothing to write. Here each instance has a page of its own, for"
                   + (f" which there is memory up to {fitting[-1]:,};" if fitting != INSTANCES else "")
-                  + f" on a made-up host of one node all are running databases, and state.json is read. {how_often}")
+                  + f" on a made-up host of one node all are running databases, and the ledger is read. {how_often}")
     show_clients(report, pool, min(rounds, 5))
     show_sessions(report, pool)
 

@@ -765,12 +765,12 @@ TREE_TEST(state) {
         assert_null(text);
         assert_int_equal(ledger->pools.n, 1);
         ledger = state_load(tree->root, tree->arena, "another", &text);
-        assert_text(text, "/run/hugeplan/state.json is from another boot; a new one is started");
+        assert_text(text, "/run/hugeplan/ledger is from another boot; a new one is started");
         assert_int_equal(ledger->pools.n, 0);
-        tree_write(tree, "/run/hugeplan/state.json", "{");
+        tree_write(tree, "/run/hugeplan/ledger", "{");
         ledger = state_load(tree->root, tree->arena, "boot", &text);
         assert_contains(
-                text, "state.json is broken; the pages that the pools hold now count as existing");
+                text, "/run/hugeplan/ledger is broken; the pages that the pools hold now count as existing");
         assert_int_equal(ledger->pools.n, 0);
 }
 

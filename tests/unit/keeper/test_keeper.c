@@ -180,7 +180,7 @@ PLAY_TEST(likely_stays) {
         for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
                 play->pools[0] = play->pools[1] = (PlayedPool){.most = UINT64_MAX};
                 show_host(play);
-                remove(tree_path(play->tree, PATH_STATE));
+                remove(tree_path(play->tree, PATH_LEDGER));
                 settle(play, "Pages=200\nNodes=0", "Pages=100\nNodes=0");
                 assert_int_equal(play->pools[0].total, 300);
                 play->pools[0].used = 140;

@@ -254,7 +254,7 @@ PLAY_TEST(starts_in_one_go) {
                 play->pools[0] = (PlayedPool){.most = 200};
                 play->reserved = 0;
                 show_host(play);
-                remove(tree_path(play->tree, PATH_STATE));
+                remove(tree_path(play->tree, PATH_LEDGER));
                 settle(play, "Pages=100\nNodes=0\nPlacement=bind\nUnit=a.service",
                        "Pages=100\nNodes=0\nPlacement=bind\nUnit=b.service");
                 GateAnswer answer = start_both(play, cases[i].before, cases[i].between, &reason);

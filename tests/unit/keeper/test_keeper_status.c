@@ -131,7 +131,7 @@ PLAY_TEST(cannot_write) {
                 keeper_done(play->keeper, &operation, 0, 1);
         }
         setrlimit(RLIMIT_FSIZE, &before);
-        assert_contains(text_string(&play->told), "cannot write " PATH_STATE ": File too large");
+        assert_contains(text_string(&play->told), "cannot write " PATH_LEDGER ": File too large");
         assert_contains(text_string(&play->told),
                         "cannot keep " PATH_SYSCTL_GUARD " up to date: File too large");
         tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");

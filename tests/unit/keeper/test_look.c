@@ -83,7 +83,7 @@ PLAY_TEST(broken_state) {
         LookInput input = input_of(play, "Pages=100\nNodes=0");
 
         assert_null(look_at_host(arena, &input)->state);
-        tree_write(play->tree, PATH_STATE, "{");
+        tree_write(play->tree, PATH_LEDGER, "{");
         set_pool(play, 0, 40);
         const Look *look = look_at_host(arena, &input);
 

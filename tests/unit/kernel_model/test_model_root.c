@@ -598,7 +598,7 @@ ROOT_TEST(state) {
 
         assert_null(text);
         assert_int_equal(state_save(fixture->root, ledger), 0);
-        assert_true(root_exists(fixture->root, PATH_STATE));
+        assert_true(root_exists(fixture->root, PATH_LEDGER));
         assert_non_null(state_load(fixture->root, fixture->arena, "boot", &text));
         assert_null(text);
 }

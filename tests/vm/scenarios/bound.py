@@ -4,7 +4,6 @@ are, and it is reserved early what they take, where they are to have it, and now
 is bound no longer: what it may take from PostgreSQL is covered, and nothing more is. While both run, hugeplan is
 replaced by one that finds the state which an earlier or a later one left: nobody loses a page by it."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,7 @@ LEAST = (BUFFER_POOL + 2 * 16) * MIB // DEFAULT_PAGE_BYTES
 FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
 SHARED_BUFFERS = 128
 COLD = 60  # pages of one that touches none
-STATE = Path("/run/hugeplan/state.json")
+LEDGER = Path("/run/hugeplan/ledger")
 
 
 def bound() -> None:
@@ -111,17 +110,17 @@ def over_other_versions() -> None:
     check_equal(set(pools().values()), {0}, "and without their files every page is given back")
 
 
-def later(state: dict) -> dict:
-    for one in (state, *state["pools"], *state["instances"], *state["holds"]):
-        one["later"] = {"more": [1]}
-    return {**state, "version": 9, "readableBy": 3}
+def later(ledger: str) -> str:
+    """With more words in each line, and a record of another kind."""
+    ledger = ledger.replace(" 1 1 ", " 9 1 ", 1).replace("\nend\n", "\nlater 1\nend\n")
+    return ledger.replace("\n", " more 1\n").replace("end more 1", "end")
 
 
-def replaced(when: str, written: Callable[[dict], dict]) -> None:
+def replaced(when: str, written: Callable[[str], str]) -> None:
     before, counts, pids = owned(), pools(), running()
     with watched_pools(counts) as seen:
         systemctl("stop hugeplan.service hugeplan.socket")
-        STATE.write_text(json.dumps(written(json.loads(STATE.read_text()))))
+        LEDGER.write_text(written(LEDGER.read_text()))
         systemctl("start hugeplan.socket hugeplan.service", f"{when}: hugeplan starts")
         covered(when)
     check_equal(running(), pids, f"{when}: the databases run on")
@@ -130,7 +129,7 @@ def replaced(when: str, written: Callable[[dict], dict]) -> None:
     check_equal((owned(), pools()), (before, counts), f"{when}: each has what it had")
     exact = wait_for(promises_are_exact, 10)
     check(exact, f"{when}: what is reserved is known exactly", status()["reserved"])
-    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "state.json" in line]
+    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "/hugeplan/ledger" in line]
     check_equal(lost, [], f"{when}: nothing is said to be lost")
 
 

@@ -2,7 +2,6 @@
 """The daemon is killed at ten points of applying a plan. Each time the one that systemd starts in
 its place ends where the first would have, and gives back all of it later: nothing is counted twice."""
 
-import json
 import os
 import signal
 import subprocess
@@ -19,7 +18,7 @@ NODES = (0, 1)
 ALONE = {node: SMALL // 2 for node in NODES}
 TOGETHER = {node: (SMALL + BIG) // 2 for node in NODES}
 KILLS = 10
-STATE = Path("/run/hugeplan/state.json")
+LEDGER = Path("/run/hugeplan/ledger")
 
 
 def converges() -> None:
@@ -46,7 +45,7 @@ def killed_at(number: int) -> int:
     enough = sum(ALONE.values()) + BIG * number // KILLS
     with subprocess.Popen(["hugeplanctl", "reload"], stderr=subprocess.DEVNULL) as reloading:
         deadline = time.monotonic() + 30
-        while not (('"big"' in STATE.read_text()) and counted() >= enough) and time.monotonic() < deadline:
+        while not (("\ninstance big " in LEDGER.read_text()) and counted() >= enough) and time.monotonic() < deadline:
             pass
         os.kill(pid, signal.SIGKILL)
         wait_for(lambda: not Path(f"/proc/{pid}").exists(), 10)
@@ -80,13 +79,16 @@ def is_ready(name: str) -> bool:
 
 
 def valid_ledger(text: str) -> None:
-    ledger = json.loads(STATE.read_text())
+    head, *rows = (line.split() for line in LEDGER.read_text().splitlines())
     boot = output("cat /proc/sys/kernel/random/boot_id")
-    check_equal(ledger["bootId"], boot, f"{text}: the ledger is of this boot")
-    small_pools = [one for one in ledger["pools"] if one["pageSizeBytes"] == DEFAULT_PAGE_BYTES]
-    found = {one["node"]: one["found"] for one in small_pools}
+    check_equal(head[3], boot, f"{text}: the ledger is of this boot")
+    found = {int(row[1]): int(row[3]) for row in rows if row[0] == "pool" and int(row[2]) == DEFAULT_PAGE_BYTES}
     check_equal(found, {node: 0 for node in NODES}, f"{text}: it takes no page for another's")
-    granted = {one["name"]: sum(one["nodes"].values()) for one in ledger["instances"]}
+    granted = {
+        row[1]: sum(int(node.partition(":")[2]) for node in row[5].split(","))
+        for row in rows
+        if row[0] == "instance"
+    }
     check_equal(granted, {"big": BIG, "small": SMALL}, f"{text}: it knows who has what")
 
 

@@ -55,7 +55,7 @@ def check_all_is_known(how: str) -> None:
         check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: what is reserved is known exactly")
     else:
         check([likely for _, likely in promised] == [True], f"{how}: what is reserved is said to be likely", promised)
-    lost = [line for line in messages(f"_PID={unit('hugeplan.service', 'MainPID')}") if "state.json" in line]
+    lost = [line for line in messages(f"_PID={unit('hugeplan.service', 'MainPID')}") if "/hugeplan/ledger" in line]
     check_equal(lost, [], f"{how}: nothing is said to be lost")
 
 
