@@ -17,7 +17,7 @@ from pathlib import Path
 from goals import GOALS
 from pools import Pool, find_pool
 from report import FellShort, Report, Way
-from running import HELPERS, HUGEPLAND, STATE, configure, describe, find_program, run, write_file
+from running import HELPERS, HUGEPLAND, LEDGER, configure, describe, find_program, run, write_file
 
 SIZES = (64, 1024, 4096)
 TUNED = Path("/etc/tuned")
@@ -61,7 +61,7 @@ def restore(words: dict[Path, str]) -> None:
 
 def job(pool: Pool, total: int, before: dict[Path, str], *commands: list[str], is_daemon: bool = False) -> float:
     """ms of CPU. A floor may be ended by SIGTERM after its READY=1, before it ends by itself."""
-    STATE.unlink(missing_ok=True)
+    LEDGER.unlink(missing_ok=True)
     try:
         ok = (0, 143) if commands[0][0].startswith(str(HELPERS)) else (0,)
         spent = sum(run(command, is_daemon=is_daemon, ok=ok).cpu_msec for command in commands)

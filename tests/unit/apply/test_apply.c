@@ -770,7 +770,8 @@ TREE_TEST(state) {
         tree_write(tree, "/run/hugeplan/ledger", "{");
         ledger = state_load(tree->root, tree->arena, "boot", &text);
         assert_contains(
-                text, "/run/hugeplan/ledger is broken; the pages that the pools hold now count as existing");
+                text,
+                "/run/hugeplan/ledger is broken; the pages that the pools hold now count as existing");
         assert_int_equal(ledger->pools.n, 0);
 }
 
