@@ -42,6 +42,8 @@ typedef struct Fixture {
         VarlinkCall *kept[CALLS_MAX]; /* by Keep; NULL where closed */
         size_t n_kept, n_closed, n_counted, n_drained;
         size_t n_dispatches;
+        int clients[CALLS_MAX]; /* -1: has hung up */
+        size_t n_clients;
         Text order; /* by Log, LogFirst, LogLast */
 } Fixture;
 
@@ -203,15 +205,6 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
         return remove(path);
 }
 
-static void fixture_free(Fixture *f) {
-        varlink_server_free(f->server);
-        nftw(f->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-        arena_free(f->arena);
-        free(f);
-}
-
-#define SERVER_TEST(name) TEST_WITH(name, Fixture, fixture_new, fixture_free, f)
-
 static uint64_t now_msec(void) {
         struct timespec now;
 
@@ -256,11 +249,25 @@ static struct sockaddr_un address_of(const Fixture *f) {
         return address;
 }
 
-static int open_client(void) {
+static int open_client(Fixture *f) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
         assert_true(fd >= 0);
+        assert_true(f->n_clients < ARRAY_LEN(f->clients));
+        f->clients[f->n_clients++] = fd;
         return fd;
+}
+
+static void hang_up(Fixture *f, int fd) {
+        for (size_t i = 0; i < f->n_clients; i++)
+                if (f->clients[i] == fd)
+                        f->clients[i] = -1;
+        close(fd);
+}
+
+static void close_all(Fixture *f, const int *fds, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                hang_up(f, fds[i]);
 }
 
 static void connect_to(Fixture *f, int fd) {
@@ -273,14 +280,14 @@ static void connect_to(Fixture *f, int fd) {
 }
 
 static int connect_client(Fixture *f) {
-        int fd = open_client();
+        int fd = open_client(f);
 
         connect_to(f, fd);
         return fd;
 }
 
 static int connect_as(Fixture *f, uid_t uid) {
-        int fd = open_client();
+        int fd = open_client(f);
 
         assert_int_equal(seteuid(uid), 0);
         connect_to(f, fd);
@@ -350,6 +357,19 @@ static void assert_connections(Fixture *f, size_t n) {
         assert_int_equal(varlink_server_n_connections(f->server), n);
 }
 
+/* Every client leaves, and the server notices it. */
+static void fixture_free(Fixture *f) {
+        close_all(f, f->clients, f->n_clients);
+        if (f->server)
+                assert_connections(f, 0);
+        varlink_server_free(f->server);
+        nftw(f->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        arena_free(f->arena);
+        free(f);
+}
+
+#define SERVER_TEST(name) TEST_WITH(name, Fixture, fixture_new, fixture_free, f)
+
 static void limit_idle(Fixture *f, uint64_t msec) {
         VarlinkLimits limits = varlink_limits_default();
 
@@ -379,7 +399,6 @@ SERVER_TEST(introspection) {
         say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
                 "\"parameters\":{\"interface\":\"org.hugeplan.Manager\"}}");
         assert_non_null(strstr(hear(f, fd), "interface org.hugeplan.Manager\\n"));
-        close(fd);
 }
 
 /* Errors are answers: the connection goes on. */
@@ -435,7 +454,6 @@ SERVER_TEST(errors) {
                 say(fd, cases[i].request);
                 assert_hears(f, fd, cases[i].reply);
         }
-        close(fd);
 }
 
 SERVER_TEST(parameters_are_checked) {
@@ -474,7 +492,6 @@ SERVER_TEST(parameters_are_checked) {
                      arena_printf(f->arena, ",\"parameters\":%s", cases[i].parameters));
                 assert_hears(f, fd, expected);
         }
-        close(fd);
 }
 
 SERVER_TEST(peer_is_known) {
@@ -486,7 +503,6 @@ SERVER_TEST(peer_is_known) {
                                   (int) geteuid()));
         call(f, fd, "Secret", "");
         assert_hears(f, fd, "{\"parameters\":{}}"); /* root, or the server's own user */
-        close(fd);
 }
 
 SERVER_TEST(root_only) {
@@ -501,7 +517,6 @@ SERVER_TEST(root_only) {
         assert_int_equal(f->n_counted, 0);
         call(f, fd, "Echo", "");
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
 }
 
 /* ---- order and time of answers ---- */
@@ -514,7 +529,6 @@ SERVER_TEST(pipelined_calls_are_answered_in_order) {
         for (int i = 0; i < 100; i++)
                 assert_hears(f, fd, arena_printf(f->arena, "{\"parameters\":{\"i\":%d}}", i));
         assert_silent(f, fd);
-        close(fd);
 }
 
 SERVER_TEST(deferred_reply) {
@@ -538,8 +552,6 @@ SERVER_TEST(deferred_reply) {
         varlink_call_error(f->kept[1], "org.example.Test.Failed", NULL);
         assert_hears(f, fd, "{\"error\":\"org.example.Test.Failed\",\"parameters\":{}}");
         assert_int_equal(f->n_closed, 0);
-        close(fd);
-        close(other);
 }
 
 SERVER_TEST(deferred_call_holds_back_later_ones) {
@@ -560,7 +572,6 @@ SERVER_TEST(deferred_call_holds_back_later_ones) {
         varlink_call_reply(f->kept[1], json_pack("{s:i}", "kept", 1));
         assert_hears(f, fd, "{\"parameters\":{\"kept\":1}}");
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
 }
 
 /* What a client with a call in progress sends meanwhile stays with the kernel. */
@@ -579,8 +590,6 @@ SERVER_TEST(deferred_call_bounds_the_queue) {
         assert_int_equal(f->n_closed, 0);
         varlink_call_reply(f->kept[0], json_object());
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
-        assert_connections(f, 0);
 }
 
 SERVER_TEST(oneway) {
@@ -599,7 +608,7 @@ SERVER_TEST(oneway) {
         /* Sent and gone: still done. */
         call(f, fd, "Count", ",\"oneway\":true");
         call(f, fd, "Count", ",\"oneway\":true");
-        close(fd);
+        hang_up(f, fd);
         assert_connections(f, 0);
         assert_int_equal(f->n_counted, 3);
 }
@@ -619,7 +628,6 @@ SERVER_TEST(half_closed_client_is_answered) {
         assert_hears(f, fd, "{\"parameters\":{}}");
         assert_hung_up(f, fd);
         assert_connections(f, 0);
-        close(fd);
 }
 
 SERVER_TEST(client_vanishes_during_deferred_call) {
@@ -629,7 +637,7 @@ SERVER_TEST(client_vanishes_during_deferred_call) {
         call(f, other, "Keep", "");
         pump(f);
         assert_int_equal(f->n_kept, 2);
-        close(fd);
+        hang_up(f, fd);
         assert_connections(f, 1);
         assert_int_equal(f->n_closed, 1);
         assert_int_equal((f->kept[0] == NULL) + (f->kept[1] == NULL), 1);
@@ -639,7 +647,7 @@ SERVER_TEST(client_vanishes_during_deferred_call) {
         /* Gone before the call was even read; and gone with more to say. */
         call(f, other, "Keep", "");
         call(f, other, "Count", "");
-        close(other);
+        hang_up(f, other);
         assert_connections(f, 0);
         assert_int_equal(f->n_kept, 3);
         assert_int_equal(f->n_closed, 2);
@@ -654,8 +662,8 @@ SERVER_TEST(answer_to_a_vanished_client) {
         call(f, other, "Keep", ",\"more\":true");
         pump(f);
         assert_int_equal(f->n_kept, 2);
-        close(fd);
-        close(other);
+        hang_up(f, fd);
+        hang_up(f, other);
         for (size_t i = 0; i < 2; i++) {
                 assert_non_null(f->kept[i]);
                 if (!varlink_call_wants_more(f->kept[i]))
@@ -675,7 +683,6 @@ SERVER_TEST(server_ends_during_deferred_call) {
         pump(f);
         f->server = varlink_server_free(f->server);
         assert_int_equal(f->n_closed, 1);
-        close(fd);
 }
 
 SERVER_TEST(reply_that_cannot_be_built) {
@@ -684,7 +691,6 @@ SERVER_TEST(reply_that_cannot_be_built) {
         call(f, fd, "Break", "");
         assert_hung_up(f, fd);
         assert_connections(f, 0);
-        close(fd);
 }
 
 /* ---- streams ---- */
@@ -711,7 +717,7 @@ SERVER_TEST(more) {
         pump(f);
         assert_int_equal(varlink_call_reply_continues(f->kept[1], json_object()), -ENOTSUP);
         assert_silent(f, fd);
-        close(fd);
+        hang_up(f, fd);
         assert_connections(f, 0);
         assert_int_equal(f->n_closed, 1);
 }
@@ -742,9 +748,6 @@ SERVER_TEST(text_for_many) {
         assert_hears(f, fd, "{\"parameters\":{\"i\":2}}");
         assert_hears(f, last, "{\"parameters\":{\"i\":2}}");
         assert_connections(f, 2);
-        close(fd);
-        close(last);
-        close(none);
 }
 
 static json_t *state_of(Fixture *f, size_t bytes) {
@@ -770,8 +773,6 @@ SERVER_TEST(subscriber_that_does_not_read) {
         assert_connections(f, 1);
         call(f, other, "Echo", "");
         assert_hears(f, other, "{\"parameters\":{}}");
-        close(fd);
-        close(other);
 }
 
 SERVER_TEST(congested_subscriber_can_be_spared) {
@@ -792,7 +793,6 @@ SERVER_TEST(congested_subscriber_can_be_spared) {
         assert_silent(f, fd);
         varlink_call_reply(f->kept[0], json_object());
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
 }
 
 /* ---- clients that misbehave ---- */
@@ -832,13 +832,12 @@ SERVER_TEST(malformed_messages) {
                 call(f, fd, "Count", "");
                 assert_hears(f, fd, "{\"parameters\":{}}");
                 assert_hung_up(f, fd);
-                close(fd);
+                hang_up(f, fd);
                 call(f, good, "Echo", "");
                 assert_hears(f, good, "{\"parameters\":{}}");
                 assert_connections(f, 1);
         }
         assert_int_equal(f->n_counted, 0);
-        close(good);
 }
 
 /* A request of SIZE bytes, its NUL not counted. */
@@ -862,7 +861,6 @@ SERVER_TEST(message_limit) {
         say_bytes(fd, request_of(f, 64 * KIB + 1), 64 * KIB + 1); /* need not see its end */
         assert_hung_up(f, fd);
         assert_connections(f, 0);
-        close(fd);
 }
 
 SERVER_TEST(reply_limit) {
@@ -872,7 +870,6 @@ SERVER_TEST(reply_limit) {
         assert_int_equal(strlen(hear(f, fd)), 1000000 + strlen("{\"parameters\":{\"text\":\"\"}}"));
         call(f, fd, "Big", ",\"parameters\":{\"bytes\":1048576}");
         assert_hung_up(f, fd);
-        close(fd);
 }
 
 SERVER_TEST(sender_of_single_bytes) {
@@ -886,8 +883,6 @@ SERVER_TEST(sender_of_single_bytes) {
                 assert_hears(f, other, "{\"parameters\":{}}");
         }
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
-        close(other);
 }
 
 /* Sends as much as the server takes; the number of whole calls sent. */
@@ -921,9 +916,8 @@ SERVER_TEST(flood_without_reading) {
         for (n = 0; n < n_sent; n++)
                 assert_hears(f, fd, "{\"parameters\":{}}");
         assert_silent(f, fd);
-        close(fd);
+        hang_up(f, fd);
         assert_connections(f, 1);
-        close(other);
 }
 
 /* However much others have to say, the next dispatches serve everyone. */
@@ -948,22 +942,15 @@ SERVER_TEST(flooding_clients_share) {
                 for (int n = 0; n < 200; n++)
                         assert_hears(f, fds[i], "{\"parameters\":{}}");
         for (size_t i = 0; i < FLOODERS; i++)
-                close(fds[i]);
-        close(fd);
+                hang_up(f, fds[i]);
 }
 
 /* ---- limits ---- */
 
-static void close_all(const int *fds, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                close(fds[i]);
-}
-
 SERVER_TEST(silent_connections) {
         VarlinkLimits limits = varlink_limits_default();
-        int fds[CLIENTS_MAX], fd;
-
         struct rlimit limit;
+        int fd;
 
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
         limit.rlim_cur = limit.rlim_max;
@@ -973,7 +960,7 @@ SERVER_TEST(silent_connections) {
         limits.connections = limits.per_uid = CLIENTS_MAX + 1;
         varlink_server_set_limits(f->server, &limits);
         for (size_t i = 0; i < CLIENTS_MAX; i++)
-                fds[i] = connect_client(f);
+                connect_client(f);
         assert_connections(f, CLIENTS_MAX);
         assert_false(server_is_ready(f, 20)); /* no work for silent clients */
         fd = connect_client(f);
@@ -981,9 +968,6 @@ SERVER_TEST(silent_connections) {
         f->n_dispatches = 0;
         assert_hears(f, fd, "{\"parameters\":{}}");
         assert_true(f->n_dispatches <= 2);
-        close(fd);
-        close_all(fds, CLIENTS_MAX);
-        assert_connections(f, 0);
 }
 
 static void set_limits(const Fixture *f, size_t connections, size_t per_uid) {
@@ -1012,8 +996,6 @@ SERVER_TEST(trusted_users_are_not_limited) {
         assert_connections(f, ARRAY_LEN(fds));
         for (size_t i = 0; i < ARRAY_LEN(fds); i++)
                 assert_served(f, fds[i]);
-        close_all(fds, ARRAY_LEN(fds));
-        assert_connections(f, 0);
 }
 
 /* Those of a user with most make room for who has less, and for who of the same user has something to say. */
@@ -1043,11 +1025,6 @@ SERVER_TEST(newcomers_find_places) {
                 assert_served(f, modest[i]);
         assert_served(f, greedy[3]);
         assert_served(f, roots[19]);
-        close(talker);
-        close_all(greedy, ARRAY_LEN(greedy));
-        close_all(modest, ARRAY_LEN(modest));
-        close_all(roots, ARRAY_LEN(roots));
-        assert_connections(f, 0);
 }
 
 /* What is idle goes first, then subscriptions, then calls that wait; what is kept never goes. */
@@ -1076,7 +1053,7 @@ SERVER_TEST(who_loses_his_place) {
                 if (i > 0) { /* another one is not worth it */
                         call(f, new[i], "Keep", "");
                         assert_hung_up(f, new[i]);
-                        close(new[i]);
+                        hang_up(f, new[i]);
                         new[i] = connect_as(f, OTHER_UID);
                 }
                 call(f, new[i], "Gate", "");
@@ -1088,10 +1065,6 @@ SERVER_TEST(who_loses_his_place) {
         varlink_call_reply(f->kept[0], NULL);
         varlink_call_reply(f->kept[3], json_object());
         assert_hears(f, new[0], "{\"parameters\":{}}");
-        close(kept);
-        close_all(order, ARRAY_LEN(order));
-        close_all(new, ARRAY_LEN(new));
-        assert_connections(f, 0);
 }
 
 static bool can_open(rlim_t n) {
@@ -1136,10 +1109,6 @@ SERVER_TEST(lobby) {
         assert_hung_up(f, first[0]); /* whose place it was */
         assert_connections(f, 2);
         assert_false(server_is_ready(f, 50)); /* nobody is waited for any more */
-        close_all(first, ARRAY_LEN(first));
-        close_all(later, ARRAY_LEN(later));
-        close(last);
-        assert_connections(f, 0);
 }
 
 /* Where descriptors run out, who waits without a place goes first. */
@@ -1156,7 +1125,7 @@ SERVER_TEST(lobby_without_descriptors) {
         first = connect_as(f, OTHER_UID);
         waiting = connect_as(f, OTHER_UID);
         assert_silent(f, waiting);
-        root = open_client();
+        root = open_client(f);
         getrlimit(RLIMIT_NOFILE, &before);
         now = before;
         now.rlim_cur = (rlim_t) root +
@@ -1168,10 +1137,6 @@ SERVER_TEST(lobby_without_descriptors) {
         assert_hung_up(f, waiting);
         assert_served(f, root);
         assert_served(f, first);
-        close(first);
-        close(waiting);
-        close(root);
-        assert_connections(f, 0);
 }
 
 SERVER_TEST(limit_of_subscriptions) {
@@ -1191,9 +1156,6 @@ SERVER_TEST(limit_of_subscriptions) {
         assert_hung_up(f, fds[1]);
         assert_connections(f, 3 + 5);
         assert_int_equal(f->n_closed, 2);
-        close_all(fds, ARRAY_LEN(fds));
-        close_all(root, ARRAY_LEN(root));
-        assert_connections(f, 0);
 }
 
 /* Others have less kept for them. */
@@ -1213,9 +1175,6 @@ SERVER_TEST(message_limit_of_others) {
              arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
         pump(f);
         assert_hung_up(f, fd);
-        close(fd);
-        close(root);
-        assert_connections(f, 0);
 }
 
 /* Of calls that are there at once. */
@@ -1247,11 +1206,6 @@ SERVER_TEST(order_of_calls) {
         assert_non_null(strstr(order, "m "));
         assert_string_equal(order + strlen(order) - strlen(" l late "), " l late ");
         assert_int_equal(strlen(order), strlen("f g0 g1 g2 g3 late m l late "));
-        close_all(greedy, ARRAY_LEN(greedy));
-        close(last);
-        close(modest);
-        close(first);
-        assert_connections(f, 0);
 }
 
 SERVER_TEST(idle_connections_are_closed) {
@@ -1283,10 +1237,6 @@ SERVER_TEST(idle_connections_are_closed) {
         pump_for(f, 1300); /* and now it is */
         assert_hung_up(f, waiting);
         assert_connections(f, 0);
-        close(silent);
-        close(partial);
-        close(waiting);
-        close(busy);
 }
 
 SERVER_TEST(client_that_leaves_its_reply_is_closed) {
@@ -1298,7 +1248,6 @@ SERVER_TEST(client_that_leaves_its_reply_is_closed) {
         assert_connections(f, 1);
         pump_for(f, 300);
         assert_connections(f, 0);
-        close(fd);
 }
 
 SERVER_TEST(no_timer_without_connections) {
@@ -1307,7 +1256,7 @@ SERVER_TEST(no_timer_without_connections) {
         limit_idle(f, 50);
         fd = connect_client(f);
         pump(f);
-        close(fd);
+        hang_up(f, fd);
         pump(f);
         assert_false(server_is_ready(f, 150));
 }
@@ -1315,7 +1264,7 @@ SERVER_TEST(no_timer_without_connections) {
 SERVER_TEST(no_descriptors_to_accept_with) {
         VarlinkLimits limits = varlink_limits_default();
         struct rlimit before, now;
-        int fd = open_client(), lowest;
+        int fd = open_client(f), lowest;
 
         limits.accept_retry_usec = 300 * USEC_PER_MSEC;
         varlink_server_set_limits(f->server, &limits);
@@ -1338,7 +1287,6 @@ SERVER_TEST(no_descriptors_to_accept_with) {
         assert_in_range(n_retries, 1, 20);
         pump_for(f, 500);
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
 }
 
 /* ---- sockets ---- */
@@ -1659,7 +1607,7 @@ SERVER_TEST(ping_of_a_silent_server) {
 /* A server that does not accept: the backlog fills up, connecting waits, and gives up in time. */
 SERVER_TEST(client_of_a_stuck_server) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int listener = open_client(), waiting[2];
+        int listener = open_client(f), waiting[2];
         VarlinkClient *client = NULL;
         uint64_t start;
 
@@ -1667,12 +1615,10 @@ SERVER_TEST(client_of_a_stuck_server) {
         assert_int_equal(bind(listener, (struct sockaddr *) &address, sizeof(address)), 0);
         assert_int_equal(listen(listener, 0), 0);
         for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
-                waiting[i] = open_client();
+                waiting[i] = open_client(f);
                 connect(waiting[i], (struct sockaddr *) &address, sizeof(address));
         }
         start = now_msec();
         assert_int_equal(varlink_client_connect(address.sun_path, 100000, &client), -ETIMEDOUT);
         assert_in_range(now_msec() - start, 90, 5000);
-        close_all(waiting, ARRAY_LEN(waiting));
-        close(listener);
 }
