@@ -52,10 +52,7 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
                 table_add(table,
                           pool->found_pages > 0 ? format_count(arena, pool->found_pages) : NULL);
         }
-        if (table_rows(table) > 0) {
-                text_add(&text, "\n");
-                table_print(table, &text, "", options->is_colored);
-        }
+        render_table(&text, options, table, NULL);
         text_printf(&text, "\n%10s: %s\n", "Wanted", *advice->wanted ? advice->wanted : "-");
         text_printf(&text, "%10s: %s\n", "This boot", *advice->present ? advice->present : "-");
         if (advice->problems.list.n > 0)

@@ -35,11 +35,11 @@ static int print_status(Command *command, const Status *status, const Config *co
                 print_columns(command,
                               ARRAY_TO_JSON(each, name ? instance : status->instances,
                                             name ? 1 : status->n_instances,
-                                            status_seen_instance_to_json(each)),
+                                            status_instance_to_json(each)),
                               instance_columns);
         } else if (command->json != JSON_OFF) {
-                print_json(command, name ? status_seen_instance_to_json(instance)
-                                         : status_seen_to_json(status));
+                print_json(command,
+                           name ? status_instance_to_json(instance) : status_seen_to_json(status));
         } else if (name) {
                 fputs(render_status_instance(arena, status, instance, &command->render), stdout);
         } else {

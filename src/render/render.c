@@ -30,8 +30,27 @@ void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdic
         render_add_marked(text, options, marks[verdict], verdict_name(verdict));
 }
 
-size_t render_width(const RenderOptions *options) {
-        return options->width > 0 ? options->width : 100;
+void render_paragraph(Text *text, const RenderOptions *options, const char *first,
+                      const char *indent, const char *paragraph) {
+        if (paragraph)
+                text_add_wrapped(text, first, indent, paragraph,
+                                 options->width > 0 ? options->width : 100);
+}
+
+void render_table(Text *text, const RenderOptions *options, const Table *table, const char *empty) {
+        bool is_empty = table_rows(table) == 0;
+
+        text_add(text, is_empty && !empty ? "" : "\n");
+        if (!is_empty)
+                table_print(table, text, "", options->is_colored);
+        else if (empty)
+                text_add(text, empty);
+}
+
+void render_name(Text *text, const RenderOptions *options, const char *name) {
+        text_add(text, "  ");
+        render_colored(text, options, RENDER_BOLD, name);
+        text_add(text, "\n");
 }
 
 void render_colored(Text *text, const RenderOptions *options, const char *color,
@@ -64,23 +83,14 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
 
         shown.remedy = NULL;
         render_colored(text, options, colors[problem->severity], severity_name(problem->severity));
-        text_add_wrapped(text, separator, "       ", diag_format(text->arena, &shown),
-                         render_width(options));
-        if (problem->remedy)
-                text_add_wrapped(text, "       what to do: ", "       ", problem->remedy,
-                                 render_width(options));
+        render_paragraph(text, options, separator, "       ", diag_format(text->arena, &shown));
+        render_paragraph(text, options, "       what to do: ", "       ", problem->remedy);
 }
 
-void render_field(Text *text, const RenderOptions *options, const char *label, const char *format,
-                  ...) {
-        Arena *arena = text->arena;
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_add_wrapped(text, arena_printf(arena, "%10s%c ", label, *label ? ':' : ' '),
-                         "            ", arena_vprintf(arena, format, arguments),
-                         render_width(options));
-        va_end(arguments);
+void render_field(Text *text, const RenderOptions *options, const char *label, const char *value) {
+        render_paragraph(text, options,
+                         arena_printf(text->arena, "%10s%c ", label, *label ? ':' : ' '),
+                         "            ", value);
 }
 
 /* With more problems of a kind than MAX, only SHOWN of them are printed. */
@@ -118,18 +128,24 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
         return arena_strdup(arena, text_string(&text));
 }
 
-char *render_cover(Arena *arena, const Exposure *cover) {
-        const char *pages = arena_printf(
-                arena, "%s on %s",
-                format_page_count_and_size(arena, cover->pages, cover->page_size_bytes),
-                topology_format_nodes(arena, &cover->nodes));
+void render_covers(Text *text, const RenderOptions *options, const Exposures *covers) {
+        Arena *arena = text->arena;
 
-        if (!cover->unit)
-                return arena_printf(arena, "%s, for pages that are reserved and not planned.",
-                                    pages);
-        return arena_printf(arena, "%s, so that %s takes %s that %s needs there.", pages,
-                            cover->taker             ? cover->taker
-                            : cover->taker_pages > 0 ? "no process of an unknown unit"
-                                                     : "nobody",
-                            cover->taker ? "none" : "any", cover->unit);
+        VEC_FOREACH(cover, covers) {
+                const char *purpose = "for pages that are reserved and not planned";
+
+                if (cover->unit)
+                        purpose = arena_printf(arena, "so that %s takes %s that %s needs there",
+                                               cover->taker ? cover->taker
+                                               : cover->taker_pages > 0
+                                                       ? "no process of an unknown unit"
+                                                       : "nobody",
+                                               cover->taker ? "none" : "any", cover->unit);
+                render_paragraph(text, options, "Cover: ", "       ",
+                                 arena_printf(arena, "%s on %s, %s.",
+                                              format_page_count_and_size(arena, cover->pages,
+                                                                         cover->page_size_bytes),
+                                              topology_format_nodes(arena, &cover->nodes),
+                                              purpose));
+        }
 }

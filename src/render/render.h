@@ -33,8 +33,15 @@ typedef enum Mark {
 /* Adds "● fine": MARK and WORDS, in its color. */
 void render_add_marked(Text *text, const RenderOptions *options, Mark mark, const char *words);
 
-/* Returns the width in columns. */
-size_t render_width(const RenderOptions *options);
+/* Adds PARAGRAPH, wrapped as text_add_wrapped() does; NULL adds nothing. */
+void render_paragraph(Text *text, const RenderOptions *options, const char *first,
+                      const char *indent, const char *paragraph);
+
+/* Adds an empty line and TABLE; if that has no rows EMPTY in its place, or nothing (NULL). */
+void render_table(Text *text, const RenderOptions *options, const Table *table, const char *empty);
+
+/* Ends a headline with the name of an instance. */
+void render_name(Text *text, const RenderOptions *options, const char *name);
 
 /* Adds "● ready" with the mark and color of the verdict. */
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict);
@@ -55,16 +62,15 @@ char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
 /* Adds five cells: VERDICT, INSTANCE, SIZE, PAGES, OF. */
 void render_add_instance(Table *table, Arena *arena, const StatusInstance *instance);
 
-/* Returns "125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." */
-char *render_cover(Arena *arena, const Exposure *cover);
+/* Adds "Cover: 125 pages of 2M (250M) on node 1, so that a.service takes none that b.service needs there." of each. */
+void render_covers(Text *text, const RenderOptions *options, const Exposures *covers);
 
 /* Adds "error" SEPARATOR "FILE:LINE: KEY: text" and the remedy. */
 void render_problem(Text *text, const Diag *problem, const char *separator,
                     const RenderOptions *options);
 
-/* Adds "     Pages: 1,081 of 2M", wrapped below the value; LABEL may be "". */
-void render_field(Text *text, const RenderOptions *options, const char *label, const char *format,
-                  ...) PRINTF_LIKE(4, 5);
+/* Adds "     Pages: 1,081 of 2M", wrapped below the value; LABEL may be "". A VALUE of NULL adds nothing. */
+void render_field(Text *text, const RenderOptions *options, const char *label, const char *value);
 
 /* Returns one problem below the other, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);

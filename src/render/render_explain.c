@@ -35,13 +35,11 @@ static void add_sizing(Text *text, const char *title, const Sizing *sizing,
                 table_print(table, text, "  ", options->is_colored);
                 text_add(text, "\n");
         }
-        text_printf(text, "  %s %s of %s = %s bytes (%s), %s\n", format_count(arena, sizing->pages),
-                    sizing->pages == 1 ? "page" : "pages",
-                    format_page_size(arena, sizing->page_size_bytes),
+        text_printf(text, "  %s = %s bytes (%s), %s\n",
+                    format_page_count(arena, sizing->pages, sizing->page_size_bytes),
                     format_count(arena, sizing->bytes), format_size(arena, sizing->bytes),
                     sizing->is_exact ? "exact" : "an estimate");
-        if (sizing->caveat)
-                text_add_wrapped(text, "  ", "  ", sizing->caveat, render_width(options));
+        render_paragraph(text, options, "  ", "  ", sizing->caveat);
 }
 
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options) {
@@ -134,11 +132,10 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
                 text_add(text, "\n"
                                "Nothing was measured yet: that requires a start of its unit\n");
         if (seen_is_known(instance) && instance->learned.is_of_running)
-                text_add_wrapped(text, "", "  ",
+                render_paragraph(text, options, "", "  ",
                                  "Its size was learned while it ran, and it may have been started "
                                  "with other settings: the measurement does not lower the size "
-                                 "before its next start",
-                                 render_width(options));
+                                 "before its next start");
 }
 
 /* Adds what was learned, and what the next start learns. */
@@ -171,21 +168,20 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
         const Engine *engine = lesson->instance->engine;
         const Figures figures = lesson_figures(arena, lesson);
         const PageCounts pages = figures_pages(arena, &lesson->figures);
-        size_t width = render_width(options);
 
         if (lesson->gathered)
                 add_settings(text, lesson, options);
         if (engine->has_auto_by_looking) {
                 text_add(text, "\nIts size is not known before it runs\n");
         } else if (lesson->wrong) {
-                text_add_wrapped(text, "\nIts size is not known: ", "  ", lesson->wrong, width);
+                render_paragraph(text, options, "\nIts size is not known: ", "  ", lesson->wrong);
         } else {
                 VEC_FOREACH(figure, &lesson->by_rule)
                         add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
                 /* What the server itself says of its size is more exact than the rule. */
                 if (lesson->unasked)
-                        text_add_wrapped(text, "\nIts own answer is not available: ", "  ",
-                                         lesson->unasked, width);
+                        render_paragraph(text, options, "\nIts own answer is not available: ", "  ",
+                                         lesson->unasked);
                 else if (lesson->is_exact && engine->can_be_asked)
                         text_printf(text, "\n%s itself says %s: exact\n", engine->title,
                                     page_counts_format(arena, &pages));
@@ -196,20 +192,15 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
         /* The figure that counts for the next start, where it comes from, and how exact it is. */
         VEC_FOREACH(figure, &figures) {
                 const Sizing *sizing = &figure->sizing;
-                const PageCounts counts = {
-                        .items = &(PageCount){sizing->page_size_bytes, sizing->pages}, .n = 1};
                 const char *off = sizing->is_exact ? "exact"
                                   : sizing->caveat ? sizing->caveat
                                                    : "an estimate";
 
-                text_add_wrapped(text,
-                                 "\n"
-                                 "In effect: ",
-                                 "  ",
+                render_paragraph(text, options, "\nIn effect: ", "  ",
                                  arena_printf(arena, "%s, %s: %s",
-                                              page_counts_format(arena, &counts),
-                                              whose[sizing->source], off),
-                                 width);
+                                              format_page_count(arena, sizing->pages,
+                                                                sizing->page_size_bytes),
+                                              whose[sizing->source], off));
         }
 }
 
@@ -269,14 +260,10 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                             config->thp != THP_AUTO
                                     ? "TransparentHugePages="
                                     : title_of(arena, config->engine, config->learned.version));
-        if (reason->text)
-                text_add_wrapped(&text,
-                                 reason == &planned->reason ? "\nBelow target: "
-                                                            : "\nIt does not start: ",
-                                 "  ", reason->text, render_width(options));
-        if (reason->remedy)
-                text_add_wrapped(&text, "What to do: ", "  ", reason->remedy,
-                                 render_width(options));
+        render_paragraph(&text, options,
+                         reason == &planned->reason ? "\nBelow target: " : "\nIt does not start: ",
+                         "  ", reason->text);
+        render_paragraph(&text, options, "What to do: ", "  ", reason->remedy);
         VEC_FOREACH(file, files) {
                 const char *rest = file->text;
 

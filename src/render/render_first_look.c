@@ -91,14 +91,10 @@ static void add_databases(Text *text, const HostView *view, const RenderOptions 
                 table_add(table, tables_at_worst(arena, view, suggestion));
                 table_add(table, suggestion->unit);
         }
-        if (table_rows(table) == 0) {
-                text_add(
-                        text,
-                        "\nNo databases were found that take huge pages and that hugeplan knows.\n");
+        render_table(text, options, table,
+                     "No databases were found that take huge pages and that hugeplan knows.\n");
+        if (table_rows(table) == 0)
                 return;
-        }
-        text_add(text, "\n");
-        table_print(table, text, "", options->is_colored);
         text_add(
                 text,
                 "\nTABLES: page tables, next to nothing with huge pages; at worst, where every session\n"

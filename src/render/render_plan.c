@@ -44,14 +44,8 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 table_add(table, format_count(arena, pool->to_pages));
                 table_add(table, format_pool_steps(arena, &steps, pool));
         }
-        text_add(text, "\n");
-        if (table_rows(table) == 0)
-                text_add(text, "No pool has or gets any pages.\n");
-        else
-                table_print(table, text, "", options->is_colored);
-        VEC_FOREACH(cover, &plan->covers)
-                text_add_wrapped(text, "Cover: ", "       ", render_cover(arena, cover),
-                                 render_width(options));
+        render_table(text, options, table, "No pool has or gets any pages.\n");
+        render_covers(text, options, &plan->covers);
         VEC_FOREACH(step, &steps) {
                 uint64_t pages = step->from_pages - step->to_pages;
 
@@ -155,11 +149,10 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
                 if (reason->kind == REASON_NONE)
                         continue;
                 text_add(&text, "\n");
-                text_add_wrapped(&text, arena_printf(arena, "%s: ", planned->demand->config->name),
-                                 "    ", reason->text, render_width(options));
-                if (reason->remedy)
-                        text_add_wrapped(&text, "    what to do: ", "    ", reason->remedy,
-                                         render_width(options));
+                render_paragraph(&text, options,
+                                 arena_printf(arena, "%s: ", planned->demand->config->name), "    ",
+                                 reason->text);
+                render_paragraph(&text, options, "    what to do: ", "    ", reason->remedy);
         }
         return text.string;
 }

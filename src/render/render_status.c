@@ -66,10 +66,7 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                         table_add(table, outcome_word(arena, instance));
                 table_add(table, instance->unit);
         }
-        if (table_rows(table) == 0)
-                return;
-        text_add(text, "\n");
-        table_print(table, text, "", options->is_colored);
+        render_table(text, options, table, NULL);
 }
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
@@ -97,12 +94,9 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                 table_add(table, format_count(arena, pool->surplus_pages));
                 table_add(table, render_size(arena, pool->total_pages, pool->page_size_bytes));
         }
-        text_add(text, "\n");
-        if (table_rows(table) == 0)
-                text_add(text, status->n_pools > 0 ? "All huge page pools are empty.\n"
-                                                   : "This kernel has no huge pages.\n");
-        else
-                table_print(table, text, "", options->is_colored);
+        render_table(text, options, table,
+                     status->n_pools > 0 ? "All huge page pools are empty.\n"
+                                         : "This kernel has no huge pages.\n");
 }
 
 static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
@@ -110,7 +104,7 @@ static void add_page_users(Text *text, const Status *status, const RenderOptions
         Table *table =
                 table_new(arena, "USED BY|>PID|COMMAND|>PAGES|>MAPPED|>OF|>SIZE|NODES|INSTANCE");
 
-        if (!status->page_users || status->page_users->list.n == 0)
+        if (!status->page_users)
                 return;
         VEC_FOREACH(user, &status->page_users->list) {
                 const StatusInstance *instance = status_find_unit(status, user->unit);
@@ -132,8 +126,7 @@ static void add_page_users(Text *text, const Status *status, const RenderOptions
                 table_add(table, render_nodes(arena, user->nodes, user->n_nodes));
                 table_add(table, instance ? instance->name : NULL);
         }
-        text_add(text, "\n");
-        table_print(table, text, "", options->is_colored);
+        render_table(text, options, table, NULL);
 }
 
 char *render_status(Arena *arena, const Status *status, const RenderOptions *options) {
@@ -161,9 +154,7 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
                             id_set_format(arena, &reserved->nodes));
         if (status->covers.n > 0)
                 text_add(&text, "\n");
-        VEC_FOREACH(cover, &status->covers)
-                text_add_wrapped(&text, "Cover: ", "       ", render_cover(arena, cover),
-                                 render_width(options));
+        render_covers(&text, options, &status->covers);
         add_page_users(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");
@@ -186,11 +177,11 @@ static void add_held(Text *text, const StatusInstance *instance, const RenderOpt
                         shown.pid = look->pid;
                         shown.command = look->command;
                 }
-                render_field(text, options, label, "%s", page_user_format_use(text->arena, &shown));
+                render_field(text, options, label, page_user_format_use(text->arena, &shown));
                 label = "";
         }
         if (look->pages.n == 0)
-                render_field(text, options, label, "%s",
+                render_field(text, options, label,
                              look->is_all_mapped || !look->is_running ? "not mapped yet"
                                                                       : "no page in use yet");
 }
@@ -201,42 +192,42 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         Text text = text_in(arena);
 
         render_add_verdict(&text, options, instance->verdict);
-        text_add(&text, "  ");
-        render_colored(&text, options, RENDER_BOLD, instance->name);
-        text_add(&text, "\n");
-        render_field(&text, options, "Unit", "%s",
+        render_name(&text, options, instance->name);
+        render_field(&text, options, "Unit",
                      instance->unit ? instance->unit : "no unit waits for it");
-        render_field(&text, options, "Engine", "%s", instance->engine ? instance->engine : "-");
-        render_field(&text, options, "File", "%s", instance->file ? instance->file : "-");
+        render_field(&text, options, "Engine", instance->engine ? instance->engine : "-");
+        render_field(&text, options, "File", instance->file ? instance->file : "-");
         if (instance->pages_wanted > 0) {
-                render_field(&text, options, "Pages", "%s of %s (%s)",
-                             render_granted(arena, instance->pages_granted, instance->pages_wanted),
-                             format_page_size(arena, instance->page_size_bytes),
-                             render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-                render_field(&text, options, "Nodes", "%s", render_places(arena, instance));
+                render_field(&text, options, "Pages",
+                             arena_printf(arena, "%s of %s (%s)",
+                                          render_granted(arena, instance->pages_granted,
+                                                         instance->pages_wanted),
+                                          format_page_size(arena, instance->page_size_bytes),
+                                          render_size(arena, instance->pages_wanted,
+                                                      instance->page_size_bytes)));
+                render_field(&text, options, "Nodes", render_places(arena, instance));
         }
         if (hold)
                 render_field(&text, options, "Runs with",
-                             "%s of %s on nodes %s, until %s is restarted",
-                             format_count(arena, hold->pages),
-                             format_page_size(arena, hold->page_size_bytes),
-                             render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
+                             arena_printf(arena, "%s of %s on nodes %s, until %s is restarted",
+                                          format_count(arena, hold->pages),
+                                          format_page_size(arena, hold->page_size_bytes),
+                                          render_nodes(arena, hold->nodes, hold->n_nodes),
+                                          hold->unit));
         const char *word = outcome_word(arena, instance);
 
-        if (word)
-                render_field(&text, options, "Outcome", "%s", word);
+        render_field(&text, options, "Outcome", word);
         /* A fall back has a reason and a remedy of its own. */
         if (word && instance->proof->outcome == OUTCOME_FELL_BACK) {
-                render_field(&text, options, "Why", "%s", instance->proof->why);
-                render_field(&text, options, "What to do", "%s", instance->proof->remedy);
+                render_field(&text, options, "Why", instance->proof->why);
+                render_field(&text, options, "What to do", instance->proof->remedy);
         }
         add_held(&text, instance, options);
-        render_field(&text, options, "Priority", "%u, Shortage=%s", instance->priority,
-                     shortage_names[instance->shortage]);
-        if (instance->reason.text)
-                render_field(&text, options, "Reason", "%s", instance->reason.text);
-        if (instance->reason.remedy)
-                render_field(&text, options, "What to do", "%s", instance->reason.remedy);
+        render_field(&text, options, "Priority",
+                     arena_printf(arena, "%u, Shortage=%s", instance->priority,
+                                  shortage_names[instance->shortage]));
+        render_field(&text, options, "Reason", instance->reason.text);
+        render_field(&text, options, "What to do", instance->reason.remedy);
         const char *label = "Done";
 
         /* The attempts on pools that serve the instance. */
@@ -245,7 +236,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                     (instance->n_nodes > 0 && !ARRAY_ANY(node, instance->nodes, instance->n_nodes,
                                                          node->node == attempt->node)))
                         continue;
-                render_field(&text, options, label, "%s", attempt_format(arena, attempt));
+                render_field(&text, options, label, attempt_format(arena, attempt));
                 label = "";
         }
         return text.string;

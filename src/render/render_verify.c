@@ -58,10 +58,7 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 table_add(table,
                           look->age_usec > 0 ? proof_format_age(arena, look->age_usec) : NULL);
         }
-        if (table_rows(table) == 0)
-                return;
-        text_add(text, "\n");
-        table_print(table, text, "", options->is_colored);
+        render_table(text, options, table, NULL);
 }
 
 static void add_waste(Text *text, const WasteList *waste, const RenderOptions *options) {
@@ -79,15 +76,14 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
                 const char *pages =
                         format_page_count_and_size(arena, row->pages, row->page_size_bytes);
 
-                text_add_wrapped(text, "  ", "    ",
+                render_paragraph(text, options, "  ", "    ",
                                  arena_printf(arena, "%s%s%s: %s%s",
                                               row->instance ? row->instance : "",
-                                              row->instance ? ": " : "", pages, row->what, since),
-                                 render_width(options));
-                text_add_wrapped(text,
+                                              row->instance ? ": " : "", pages, row->what, since));
+                render_paragraph(text, options,
                                  row->kind == WASTE_FELL_BACK ? "    to use them: "
                                                               : "    to give them back: ",
-                                 "      ", row->command, render_width(options));
+                                 "      ", row->command);
         }
 }
 
@@ -113,32 +109,27 @@ char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *opt
 static void add_pages(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
 
-        render_field(text, options, "Wanted", "%s, on nodes %s",
-                     format_page_count_and_size(arena, proof->wanted_pages, proof->page_size_bytes),
-                     render_nodes(arena, proof->instance->nodes, proof->instance->n_nodes));
+        render_field(text, options, "Wanted",
+                     arena_printf(arena, "%s, on nodes %s",
+                                  format_page_count_and_size(arena, proof->wanted_pages,
+                                                             proof->page_size_bytes),
+                                  render_nodes(arena, proof->instance->nodes,
+                                               proof->instance->n_nodes)));
         VEC_FOREACH(user, &proof->look->pages)
-                render_field(text, options, "Mapped", "%s", page_user_format_use(arena, user));
+                render_field(text, options, "Mapped", page_user_format_use(arena, user));
         if (proof->look->is_running && proof->look->pages.n == 0 &&
             proof->outcome != OUTCOME_UNKNOWN)
                 render_field(text, options, "Mapped", "none");
         if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
-                render_field(text, options, "Small", "up to %s in small pages instead",
-                             format_size(arena, proof->small_bytes));
+                render_field(text, options, "Small",
+                             arena_printf(arena, "up to %s in small pages instead",
+                                          format_size(arena, proof->small_bytes)));
 }
 
 /* Returns "8.1G for 402 processes". */
 static char *tables_of(Arena *arena, uint64_t bytes, uint64_t n_processes) {
         return arena_printf(arena, "%s for %s process%s", format_size(arena, bytes),
                             format_count(arena, n_processes), n_processes == 1 ? "" : "es");
-}
-
-PRINTF_LIKE(2, 3)
-static void add_part(Text *line, const char *format, ...) {
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_add_item(line, arena_vprintf(line->arena, format, arguments));
-        va_end(arguments);
 }
 
 /* Adds the page tables that were measured, and separately those that are estimated. */
@@ -149,26 +140,29 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
         Text line = text_in(arena);
 
         if (look->page_table_bytes > 0)
-                add_part(&line, "%s now",
-                         tables_of(arena, look->page_table_bytes, look->n_processes));
+                text_add_item(&line, arena_printf(arena, "%s now",
+                                                  tables_of(arena, look->page_table_bytes,
+                                                            look->n_processes)));
         if (seen) { /* on the date of "2026-12-31 03:00 UTC" */
                 const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
 
-                add_part(&line, "%s with small pages (seen %s)",
-                         tables_of(arena, seen->bytes, seen->n_processes),
-                         day ? text_printable(arena, day) : "once");
+                text_add_item(&line, arena_printf(arena, "%s with small pages (seen %s)",
+                                                  tables_of(arena, seen->bytes, seen->n_processes),
+                                                  day ? text_printable(arena, day) : "once"));
         }
-        if (line.length > 0)
-                render_field(text, options, "Tables", "%s", line.string);
+        render_field(text, options, "Tables", line.string);
         line = text_in(arena);
         if (look->page_table_bytes > 0 && proof->small_tables_bytes > 0)
-                add_part(&line, "up to %s",
-                         tables_of(arena, proof->small_tables_bytes, look->n_processes));
+                text_add_item(&line, arena_printf(arena, "up to %s",
+                                                  tables_of(arena, proof->small_tables_bytes,
+                                                            look->n_processes)));
         if (proof->worst_tables_bytes > 0)
-                add_part(&line, "%s for %s sessions", format_size(arena, proof->worst_tables_bytes),
-                         format_count(arena, proof->n_sessions_max));
+                text_add_item(&line, arena_printf(arena, "%s for %s sessions",
+                                                  format_size(arena, proof->worst_tables_bytes),
+                                                  format_count(arena, proof->n_sessions_max)));
         if (line.length > 0)
-                render_field(text, options, "Reckoned", "%s, with small pages", line.string);
+                render_field(text, options, "Reckoned",
+                             arena_printf(arena, "%s, with small pages", line.string));
 }
 
 static void add_limits(Text *text, const ServerLook *look, const RenderOptions *options) {
@@ -178,19 +172,21 @@ static void add_limits(Text *text, const ServerLook *look, const RenderOptions *
         uint64_t bytes;
 
         VEC_FOREACH(limit, &look->limits)
-                add_part(&line, "at most %s",
-                         format_page_count(arena, limit->pages, limit->page_size_bytes));
+                text_add_item(&line, arena_printf(arena, "at most %s",
+                                                  format_page_count(arena, limit->pages,
+                                                                    limit->page_size_bytes)));
         if (look->memory_nodes)
-                add_part(&line, "memory of nodes %s", look->memory_nodes);
+                text_add_item(&line, arena_printf(arena, "memory of nodes %s", look->memory_nodes));
         if (look->map.policy)
-                add_part(&line, "policy %s", look->map.policy);
+                text_add_item(&line, arena_printf(arena, "policy %s", look->map.policy));
         if (lock)
-                add_part(&line, "memlock %s",
-                         parse_u64(lock, &bytes) == 0 ? format_size(arena, bytes) : lock);
+                text_add_item(&line,
+                              arena_printf(arena, "memlock %s",
+                                           parse_u64(lock, &bytes) == 0 ? format_size(arena, bytes)
+                                                                        : lock));
         if (look->thp)
-                add_part(&line, "transparent huge pages %s", look->thp);
-        if (line.length > 0)
-                render_field(text, options, "In force", "%s", line.string);
+                text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
+        render_field(text, options, "In force", line.string);
 }
 
 char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
@@ -200,30 +196,29 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
 
         render_add_marked(&text, options, proof->is_as_planned ? MARK_GOOD : MARK_BAD,
                           proof_word(arena, proof));
-        text_add(&text, "  ");
-        render_colored(&text, options, RENDER_BOLD, proof->instance->name);
-        text_add(&text, "\n");
-        render_field(&text, options, "Unit", "%s",
+        render_name(&text, options, proof->instance->name);
+        render_field(&text, options, "Unit",
                      proof->instance->unit ? proof->instance->unit : "none");
         if (look->pid > 0)
-                render_field(&text, options, "Server", "pid %" PRIu64 ", %s%s%s", look->pid,
-                             look->command, look->age_usec > 0 ? ", started " : "",
-                             look->age_usec > 0
-                                     ? arena_printf(arena, "%s ago",
-                                                    proof_format_age(arena, look->age_usec))
-                                     : "");
+                render_field(
+                        &text, options, "Server",
+                        arena_printf(arena, "pid %" PRIu64 ", %s%s%s", look->pid, look->command,
+                                     look->age_usec > 0 ? ", started " : "",
+                                     look->age_usec > 0
+                                             ? arena_printf(arena, "%s ago",
+                                                            proof_format_age(arena, look->age_usec))
+                                             : ""));
         if (proof->page_size_bytes > 0)
                 add_pages(&text, proof, options);
         add_tables(&text, proof, options);
         add_limits(&text, look, options);
         VEC_FOREACH(missing, &look->missing)
-                render_field(&text, options, "Left out", "%s", *missing);
+                render_field(&text, options, "Left out", *missing);
         VEC_FOREACH(deviation, &proof->deviations)
-                render_field(&text, options, "But", "%s", deviation->text);
+                render_field(&text, options, "But", deviation->text);
         if (proof->why && proof->outcome == OUTCOME_FELL_BACK)
-                render_field(&text, options, "Why", "%s", proof->why);
-        if (proof->remedy)
-                render_field(&text, options, "What to do", "%s", proof->remedy);
+                render_field(&text, options, "Why", proof->why);
+        render_field(&text, options, "What to do", proof->remedy);
         add_waste(&text, waste, options);
         return text.string;
 }
@@ -287,18 +282,15 @@ json_t *proof_to_json(const Proof *proof) {
                          look->is_running ? look_to_json(look) : json_null());
 }
 
-json_t *proofs_to_rows(const Proofs *proofs) {
-        return VEC_TO_JSON(proof, &proofs->list, proof_to_json(proof));
-}
-
 json_t *proofs_to_json(const Proofs *proofs) {
-        json_t *waste = VEC_TO_JSON(row, &proofs->waste,
-                                    json_pack("{ss ss? so so so ss ss}", "kind",
-                                              waste_kind_name(row->kind), "instance", row->instance,
-                                              "pageSizeBytes", count_to_json(row->page_size_bytes),
-                                              "pages", count_to_json(row->pages), "sinceSec",
-                                              known_to_json(row->age_usec / USEC_PER_SEC), "text",
-                                              row->what, "remedy", row->command));
+        json_t *waste = VEC_TO_JSON(
+                row, &proofs->waste,
+                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_name(row->kind),
+                          "instance", row->instance, "pageSizeBytes",
+                          count_to_json(row->page_size_bytes), "pages", count_to_json(row->pages),
+                          "sinceSec", known_to_json(row->age_usec / USEC_PER_SEC), "text",
+                          row->what, "remedy", row->command));
 
-        return json_pack("{so so}", "instances", proofs_to_rows(proofs), "waste", waste);
+        return json_pack("{so so}", "instances",
+                         VEC_TO_JSON(proof, &proofs->list, proof_to_json(proof)), "waste", waste);
 }

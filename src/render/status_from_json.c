@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The JSON of a status that only hugeplanctl uses: reading what the daemon has sent, and writing what hugeplanctl adds:
- * the page users, and whether databases run with their pages. */
+/* The JSON of a status that only hugeplanctl uses: reading what the daemon has sent, and writing the page users, which
+ * hugeplanctl adds. */
 #include "base/json.h"
 #include "base/text.h"
 #include "render/status_json.h"
 #include "status/json_value.h"
-#include "status/proof.h"
 
 static bool hold_from_json(Arena *arena, const json_t *json, StatusHold *ret) {
         *ret = (StatusHold){
@@ -151,27 +150,11 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         return status;
 }
 
-/* ---- with page users and outcomes ---- */
-
-static void add_outcome(json_t *json, const StatusInstance *instance) {
-        if (instance->proof)
-                json_object_set_new(json, "outcome",
-                                    json_string(outcome_name(instance->proof->outcome)));
-}
-
-json_t *status_seen_instance_to_json(const StatusInstance *instance) {
-        json_t *json = status_instance_to_json(instance);
-
-        add_outcome(json, instance);
-        return json;
-}
+/* ---- with page users ---- */
 
 json_t *status_seen_to_json(const Status *status) {
-        json_t *json = status_to_json(status), *instance;
-        size_t i;
+        json_t *json = status_to_json(status);
 
-        json_array_foreach(json_object_get(json, "instances"), i, instance)
-                add_outcome(instance, &status->instances[i]);
         if (!status->page_users)
                 return json;
         json_t *users = json_array();

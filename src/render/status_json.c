@@ -22,7 +22,7 @@ static json_t *ids_to_json(const IdSet *ids) {
 
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
-        return json_pack("{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss*}",
+        return json_pack("{ss ss? ss? ss? ss so so so so si ss sb sb sb so ss? ss? ss? ss* ss*}",
                          "name", instance->name, "engine", instance->engine, "unit", instance->unit,
                          "file", instance->file, "verdict", verdict_name(instance->verdict),
                          "pageSizeBytes", known_to_json(instance->page_size_bytes), "pagesWanted",
@@ -36,7 +36,8 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                                                  : json_null(),
                          "reason", reason->text, "reasonId",
                          reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
-                         reason->remedy, "configuration", instance->fingerprint);
+                         reason->remedy, "configuration", instance->fingerprint, "outcome",
+                         instance->outcome);
 }
 
 json_t *problem_to_json(const Diag *problem) {

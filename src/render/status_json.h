@@ -16,9 +16,8 @@ json_t *problems_to_json(const Diags *problems);
 json_t *host_writes_to_json(const HostWrites *writes);
 json_t *plan_to_json(const Plan *plan, const HostPlan *host, const Diags *problems);
 
-/* The same with what hugeplanctl adds: the page users, and whether databases run with their pages. */
+/* The same with the page users, which hugeplanctl adds. */
 json_t *status_seen_to_json(const Status *status);
-json_t *status_seen_instance_to_json(const StatusInstance *instance);
 
 /* Returns the status that a daemon has sent, in ARENA, without unknown fields; NULL if JSON is not a status. */
 Status *status_from_json(Arena *arena, const json_t *json);

@@ -64,15 +64,14 @@ char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *opt
 char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
                    const RenderOptions *options);
 
-/* Returns the instances alone. PROOF_COLUMNS are the fields of each that make a row. */
-json_t *proofs_to_rows(const Proofs *proofs);
+json_t *proofs_to_json(const Proofs *proofs);
+json_t *proof_to_json(const Proof *proof);
+
+/* The fields of an instance that make a row. */
 #define PROOF_COLUMNS                                                           \
         "name|outcome|asPlanned|unit|>pageSizeBytes|>pagesWanted|>mappedBytes|" \
         ">touchedBytes|touchedLowerBound|>smallBytes|>pageTableBytes|"          \
         ">smallPageTableBytes|>sessionsMax|>worstPageTableBytes"
-
-json_t *proofs_to_json(const Proofs *proofs);
-json_t *proof_to_json(const Proof *proof);
 
 /* ---- check ---- */
 

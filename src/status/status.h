@@ -76,7 +76,8 @@ typedef struct StatusInstance {
         Reason reason;
         Lack lack;               /* of a start now, beside running and more important units */
         const char *fingerprint; /* of its configuration; NULL: not known */
-        const Proof *proof; /* whether it uses its pages (status/proof.h); NULL: not examined */
+        const Proof *proof;  /* whether it uses its pages (status/proof.h); NULL: not examined */
+        const char *outcome; /* of that proof, for programs; else NULL */
 } StatusInstance;
 
 typedef struct Status {

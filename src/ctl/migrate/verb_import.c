@@ -114,7 +114,7 @@ static void print_wrapped(const Command *command, const char *first, const char 
                           const char *paragraph) {
         Text text = text_in(command->arena);
 
-        text_add_wrapped(&text, first, indent, paragraph, render_width(&command->render));
+        render_paragraph(&text, &command->render, first, indent, paragraph);
         fputs(text_string(&text), stdout);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `verify`: whether running databases use their huge pages, and what is wasted. */
+#include "base/json.h"
 #include "base/text.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
@@ -140,6 +141,7 @@ void add_outcomes(Command *command, Status *status) {
                 if (!verification.topology)
                         verification.topology = page_sizes_of(command, status);
                 instance->proof = prove(&verification, instance, true);
+                instance->outcome = outcome_name(instance->proof->outcome);
                 if (instance->proof->outcome != OUTCOME_UNKNOWN)
                         proof_add_problems(instance->proof, SEVERITY_WARNING, &problems);
                 for (; n < problems.list.n; n++)
@@ -219,7 +221,8 @@ int verb_verify(Command *command) {
                         row->age_usec = sub_floored(clock_read_usec(CLOCK_REALTIME), since_usec);
         }
         if (command->output != OUTPUT_TEXT)
-                print_columns(command, proofs_to_rows(&proofs), PROOF_COLUMNS);
+                print_columns(command, VEC_TO_JSON(proof, &proofs.list, proof_to_json(proof)),
+                              PROOF_COLUMNS);
         else if (command->json != JSON_OFF)
                 print_json(command, only ? proof_to_json(only) : proofs_to_json(&proofs));
         else
