@@ -267,8 +267,7 @@ static void find_others(RuleRun *run) {
 
         for (size_t i = 0; run->input->page_users && i < run->input->page_users->list.n; i++) {
                 const PageUser *user = &run->input->page_users->list.items[i];
-                uint64_t size_bytes = user->page_size_bytes, kept = page_user_kept_pages(user),
-                         segment;
+                uint64_t size_bytes = user->page_size_bytes, kept = page_user_kept_pages(user);
                 uint64_t wanted = wanted_pages(run, size_bytes);
                 uint64_t pool = ARRAY_SUM(each, plan->pools, plan->n_pools,
                                           each->page_size_bytes == size_bytes ? each->to_pages : 0);
@@ -277,7 +276,7 @@ static void find_others(RuleRun *run) {
                 bool is_taking = wanted > 0 && add_saturated(wanted, kept) > pool;
 
                 /* Pages of an instance without Unit= cannot be told from others. */
-                if (page_user_segment(run->arena, user, &segment) ||
+                if (user->is_segment ||
                     ARRAY_ANY(instance, run->instances, run->n_instances,
                               instance->config->unit
                                       ? text_equals(instance->config->unit, user->unit)
@@ -312,19 +311,17 @@ static void find_left_segments(RuleRun *run) {
         if (!run->input->page_users)
                 return;
         VEC_FOREACH(user, &run->input->page_users->list) {
-                uint64_t id;
-
-                if (!page_user_segment(run->arena, user, &id))
+                if (!user->is_segment)
                         continue;
                 rule_report(
                         run, (Diag){.file = PATH_SYSV_SHM},
                         arena_printf(run->arena,
                                      "ipcrm -m %" PRIu64
                                      ", once you are sure that its database is down",
-                                     id),
+                                     user->segment_id),
                         "segment %" PRIu64
                         " has no process attached (nattch 0) and occupies %s: a killed database leaves such segments behind",
-                        id,
+                        user->segment_id,
                         format_page_count_and_size(run->arena, page_user_kept_pages(user),
                                                    user->page_size_bytes));
         }

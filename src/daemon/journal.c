@@ -73,7 +73,7 @@ static void log_diag(const Diag *diag) {
 
         journal_entry(&(HistoryEntry){
                 .level = HISTORY_NUMBER((uint64_t) log_level_of(diag->severity)),
-                .event = history_event_name(HISTORY_PROBLEM),
+                .event = history_events[HISTORY_PROBLEM].name,
                 .kind = diag->id,
                 .text = diag_format(arena, diag),
                 .file = diag->file,

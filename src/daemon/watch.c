@@ -51,8 +51,8 @@ void watch_log(void *userdata, const KeeperEvent *event) {
         const HistoryFigures *figures = &event->figures;
         HistoryEntry entry = {
                 .level = HISTORY_NUMBER((uint64_t) event->level),
-                .event = history_event_name(event->what),
-                .kind = event->id ? event->id : history_event_kind(event->what),
+                .event = history_events[event->what].name,
+                .kind = event->id ? event->id : history_events[event->what].kind,
                 .text = event->text,
                 .figures = *figures,
         };

@@ -266,7 +266,7 @@ json_t *proof_to_json(const Proof *proof) {
         return json_pack("{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so so}",
                          "name", proof->instance->name, "engine", proof->instance->engine, "unit",
                          proof->instance->unit, "outcome", outcome_name(proof->outcome), "cause",
-                         fall_cause_name(proof->cause), "asPlanned", proof->is_as_planned,
+                         fall_cause_names[proof->cause], "asPlanned", proof->is_as_planned,
                          "fellBack", fell_back, "pageSizeBytes", known_to_json(size_bytes),
                          "pagesWanted", count_to_json(proof->wanted_pages), "mappedBytes", mapped,
                          "touchedBytes", touched, "touchedLowerBound",
@@ -285,7 +285,7 @@ json_t *proof_to_json(const Proof *proof) {
 json_t *proofs_to_json(const Proofs *proofs) {
         json_t *waste = VEC_TO_JSON(
                 row, &proofs->waste,
-                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_name(row->kind),
+                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_names[row->kind],
                           "instance", row->instance, "pageSizeBytes",
                           count_to_json(row->page_size_bytes), "pages", count_to_json(row->pages),
                           "sinceSec", known_to_json(row->age_usec / USEC_PER_SEC), "text",

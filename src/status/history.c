@@ -6,9 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct {
-        const char *name, *kind;
-} events[] = {
+const HistoryEventRow history_events[] = {
         [HISTORY_PROBLEM] = {"problem"},
         [HISTORY_RESERVED] = {"reserved", "pool"},
         [HISTORY_REPAIRED] = {"repaired", "pool"},
@@ -20,14 +18,6 @@ static const struct {
         [HISTORY_GATE_PASSED] = {"gate-passed", "start"},
         [HISTORY_GATE_REFUSED] = {"gate-refused", "start"},
 };
-
-const char *history_event_name(HistoryEvent event) {
-        return events[event].name;
-}
-
-const char *history_event_kind(HistoryEvent event) {
-        return events[event].kind;
-}
 
 /* ---- fields ---- */
 

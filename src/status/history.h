@@ -20,11 +20,13 @@ typedef enum HistoryEvent {
         HISTORY_GATE_REFUSED,
 } HistoryEvent;
 
-/* Returns "reserved", "gate-passed", ...; NULL for HISTORY_NONE. An instance's events have the name of its verdict. */
-const char *history_event_name(HistoryEvent event);
+/* An instance's events have the name of its verdict. */
+typedef struct HistoryEventRow {
+        const char *name; /* "reserved", "gate-passed", ...; NULL for HISTORY_NONE */
+        const char *kind; /* that has the event's message identifier (Message); NULL: the problem's */
+} HistoryEventRow;
 
-/* Returns the kind that has the event's message identifier (Message); NULL: use the problem's kind. */
-const char *history_event_kind(HistoryEvent event);
+extern const HistoryEventRow history_events[]; /* by HistoryEvent */
 
 typedef struct HistoryNumber {
         bool is_known;

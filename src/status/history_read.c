@@ -41,7 +41,7 @@ uint64_t history_unused_since(const HistoryEntries *history, const char *instanc
         VEC_FOREACH(entry, history) {
                 if (!source_names_have(&entry->instances, instance))
                         continue;
-                if (text_equals(entry->event, history_event_name(HISTORY_GATE_PASSED)))
+                if (text_equals(entry->event, history_events[HISTORY_GATE_PASSED].name))
                         return 0;
                 if (is_verdict(entry))
                         since_usec = !text_equals(entry->event, verdict_name(VERDICT_READY)) ? 0
@@ -55,7 +55,7 @@ uint64_t history_unused_since(const HistoryEntries *history, const char *instanc
 static bool is_addition(const HistoryEntry *entry, uint64_t page_size_bytes) {
         const HistoryFigures *figures = &entry->figures;
 
-        return text_equals(entry->event, history_event_name(HISTORY_DRIFT)) &&
+        return text_equals(entry->event, history_events[HISTORY_DRIFT].name) &&
                figures->node.is_known && figures->page_size_bytes.value == page_size_bytes &&
                figures->pages.value > figures->pages_before.value;
 }

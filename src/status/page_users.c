@@ -417,8 +417,8 @@ uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *to
         return unseen;
 }
 
-static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_bytes,
-                          uint64_t pages) {
+static PageUser *add_ownerless(Maker *maker, const char *what, uint64_t page_size_bytes,
+                               uint64_t pages) {
         const Process nobody = {.command = what};
         PageUser *user = add_row(maker, &nobody, page_size_bytes);
 
@@ -426,6 +426,7 @@ static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_byt
         user->mapped_pages = pages;
         user->bytes = mul_saturated(pages, page_size_bytes);
         add_held(maker, page_size_bytes, pages);
+        return user;
 }
 
 static void add_unseen(Maker *maker) {
@@ -438,15 +439,19 @@ static void add_unseen(Maker *maker) {
                 VEC_FOREACH(segment, &segments) {
                         uint64_t pages = div_round_up(segment->size_bytes, size->bytes);
 
-                        if (segment->n_attached == 0 && segment->resident_bytes > 0 &&
-                            segment->resident_bytes % size->bytes == 0 && pages > 0 &&
-                            pages <= page_users_unseen_pages(maker->made, topology, size->bytes))
-                                add_ownerless(maker,
-                                              arena_printf(maker->arena,
-                                                           PAGE_USER_SEGMENT
-                                                           "%" PRIu64 ", no process attached",
-                                                           segment->id),
-                                              size->bytes, pages);
+                        if (segment->n_attached > 0 || segment->resident_bytes == 0 ||
+                            segment->resident_bytes % size->bytes > 0 || pages == 0 ||
+                            pages > page_users_unseen_pages(maker->made, topology, size->bytes))
+                                continue;
+                        PageUser *row = add_ownerless(maker,
+                                                      arena_printf(maker->arena,
+                                                                   "System V segment %" PRIu64
+                                                                   ", no process attached",
+                                                                   segment->id),
+                                                      size->bytes, pages);
+
+                        row->is_segment = true;
+                        row->segment_id = segment->id;
                 }
                 uint64_t unseen = page_users_unseen_pages(maker->made, topology, size->bytes);
 
@@ -454,15 +459,6 @@ static void add_unseen(Maker *maker) {
                         add_ownerless(maker, "no process: a file, a mount or a segment",
                                       size->bytes, unseen);
         }
-}
-
-bool page_user_segment(Arena *arena, const PageUser *user, uint64_t *ret_id) {
-        if (user->unit || user->pid > 0 || !text_starts_with(user->command, PAGE_USER_SEGMENT))
-                return false;
-        const char *rest = user->command + strlen(PAGE_USER_SEGMENT);
-        const char *number = text_next_word(arena, &rest, " ,");
-
-        return number && parse_u64(number, ret_id) == 0;
 }
 
 /* ---- all ---- */

@@ -21,9 +21,6 @@
 
 #include <jansson.h>
 
-/* How the command of a row begins for a System V segment without a process; the segment's id follows. */
-#define PAGE_USER_SEGMENT "System V segment "
-
 typedef struct PageUser {
         const char *unit;         /* NULL: the process has none */
         uint64_t pid;             /* the unit's first process; 0: no process is known */
@@ -36,6 +33,8 @@ typedef struct PageUser {
         size_t n_nodes;
         bool is_lower_bound; /* more pages may be in use */
         bool is_limited;     /* rsvd.max of its control group, or of one above, is a limit */
+        bool is_segment;     /* a System V segment with no process attached */
+        uint64_t segment_id;
 } PageUser;
 
 typedef struct PageUsers {
@@ -64,9 +63,6 @@ PageUsers *page_users_make(Arena *arena, const PageUsersInput *input);
 /* Returns the pages of a size that are in use or reserved, and that no row accounts for. */
 uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *topology,
                                  uint64_t page_size_bytes);
-
-/* Returns whether a row is a System V segment with no process attached; *RET_ID is the segment's id. */
-bool page_user_segment(Arena *arena, const PageUser *page_user, uint64_t *ret_id);
 
 /* Returns the pages of a row that are not available to others: in use or reserved. */
 static inline uint64_t page_user_kept_pages(const PageUser *page_user) {

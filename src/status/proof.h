@@ -118,8 +118,7 @@ char *proof_word(Arena *arena, const Proof *proof);
 /* Returns "in-use", "fell-back", ..., "unknown": for programs. */
 const char *outcome_name(Outcome outcome);
 
-/* Returns "short", "lost" or "off"; NULL for none. */
-const char *fall_cause_name(FallCause cause);
+extern const char *const fall_cause_names[]; /* "short", "lost" or "off"; NULL for none */
 
 /* Returns an age in the largest whole unit: "3 d", "5 h", "12 min". */
 char *proof_format_age(Arena *arena, uint64_t age_usec);

@@ -60,12 +60,8 @@ const char *outcome_name(Outcome outcome) {
         return outcomes[outcome].name;
 }
 
-const char *fall_cause_name(FallCause cause) {
-        static const char *const causes[] = {
-                [FALL_SHORT] = "short", [FALL_LOST] = "lost", [FALL_OFF] = "off"};
-
-        return causes[cause];
-}
+const char *const fall_cause_names[] = {
+        [FALL_SHORT] = "short", [FALL_LOST] = "lost", [FALL_OFF] = "off"};
 
 char *proof_word(Arena *arena, const Proof *proof) {
         return proof->outcome == OUTCOME_IDLE

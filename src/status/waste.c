@@ -6,16 +6,12 @@
 /* A database fills its caches over time: untouched pages are not reported before this age. */
 static const uint64_t warm_usec = 60 * 60 * USEC_PER_SEC;
 
-const char *waste_kind_name(WasteKind kind) {
-        static const char *const names[] = {
-                [WASTE_UNTOUCHED] = "untouched", [WASTE_BEYOND] = "beyond",
-                [WASTE_FELL_BACK] = "fell-back", [WASTE_DISABLED] = "disabled",
-                [WASTE_NO_UNIT] = "no-unit",     [WASTE_IDLE] = "idle",
-                [WASTE_SEGMENT] = "segment",
-        };
-
-        return names[kind];
-}
+const char *const waste_kind_names[] = {
+        [WASTE_UNTOUCHED] = "untouched", [WASTE_BEYOND] = "beyond",
+        [WASTE_FELL_BACK] = "fell-back", [WASTE_DISABLED] = "disabled",
+        [WASTE_NO_UNIT] = "no-unit",     [WASTE_IDLE] = "idle",
+        [WASTE_SEGMENT] = "segment",
+};
 
 static void add(Arena *arena, WasteList *list, Waste waste) {
         if (mul_saturated(waste.pages, waste.page_size_bytes) >= WASTE_BYTES_MIN)
@@ -102,10 +98,8 @@ void waste_add_instance(Arena *arena, const Proof *proof, const InstanceConfig *
 /* ---- segments without processes ---- */
 
 void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *list) {
-        VEC_FOREACH(user, &page_users->list) {
-                uint64_t id;
-
-                if (page_user_segment(arena, user, &id))
+        VEC_FOREACH(user, &page_users->list)
+                if (user->is_segment)
                         add(arena, list,
                             (Waste){.kind = WASTE_SEGMENT,
                                     .page_size_bytes = user->page_size_bytes,
@@ -113,11 +107,10 @@ void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *li
                                     .what = arena_printf(arena,
                                                          "System V segment %" PRIu64
                                                          ", to which no process is attached",
-                                                         id),
+                                                         user->segment_id),
                                     .command = arena_printf(
                                             arena,
                                             "ipcrm -m %" PRIu64
                                             ", once you are sure that its database is down",
-                                            id)});
-        }
+                                            user->segment_id)});
 }

@@ -32,8 +32,7 @@ typedef struct Waste {
 
 typedef VEC(Waste) WasteList;
 
-/* Returns "untouched", "fell-back", ... */
-const char *waste_kind_name(WasteKind kind);
+extern const char *const waste_kind_names[]; /* "untouched", "fell-back", ... */
 
 /* Whether anything starts the unit of an instance that does not run. */
 typedef enum UnitStart {

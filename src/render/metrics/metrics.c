@@ -143,7 +143,7 @@ static void add_outcomes(Maker *maker, const Proofs *proofs) {
         add_family(maker, "wasted_bytes", "Huge pages that are not used.")->adds_up = true;
         VEC_FOREACH(row, &proofs->waste)
                 ADD_PAGES(maker, row->pages, row->page_size_bytes, "database", row->instance,
-                          "kind", waste_kind_name(row->kind));
+                          "kind", waste_kind_names[row->kind]);
 }
 
 /* An instance's label is "database", because "instance" is Prometheus' own label for a scraped target. */

@@ -120,7 +120,9 @@ static PageUsers *case_page_users(Arena *arena, const Case *c) {
         *vec_push(arena, &page_users->list) = (PageUser){
                 .unit = *unit == '-' ? NULL : unit,
                 .pid = *unit == '-' ? 0 : 812,
-                .command = *unit == '-' ? PAGE_USER_SEGMENT "7, no process attached" : "server",
+                .command = *unit == '-' ? "System V segment 7, no process attached" : "server",
+                .is_segment = *unit == '-',
+                .segment_id = 7,
                 .page_size_bytes = 2 * MIB,
                 .bytes = pages * 2 * MIB,
                 .pages = pages,

@@ -25,8 +25,8 @@ static const char *fields_text(Arena *arena, const HistoryEntry *entry) {
 static HistoryEntry reservation(Arena *arena) {
         HistoryEntry entry = {
                 .level = HISTORY_NUMBER(6),
-                .event = history_event_name(HISTORY_RESERVED),
-                .kind = history_event_kind(HISTORY_RESERVED),
+                .event = history_events[HISTORY_RESERVED].name,
+                .kind = history_events[HISTORY_RESERVED].kind,
                 .text = "node 0: 92,160 pages of 2M are reserved",
                 .figures = {.node = HISTORY_NUMBER(0),
                             .page_size_bytes = HISTORY_NUMBER(2 * MIB),

@@ -66,9 +66,9 @@ TEST(every_verdict_has_one) {
 
 TEST(every_event_has_one) {
         for (int event = HISTORY_PROBLEM; event <= HISTORY_GATE_REFUSED; event++) {
-                const char *kind = history_event_kind((HistoryEvent) event);
+                const char *kind = history_events[event].kind;
 
-                assert_non_null(history_event_name((HistoryEvent) event));
+                assert_non_null(history_events[event].name);
                 if (kind)
                         assert_explained(kind);
         }
@@ -89,7 +89,7 @@ static bool is_family_of(const Message *message, const char *kind) {
 
 static bool is_used(const Message *message) {
         for (int event = HISTORY_PROBLEM; event <= HISTORY_GATE_REFUSED; event++)
-                if (text_equals(message->kind, history_event_kind((HistoryEvent) event)))
+                if (text_equals(message->kind, history_events[event].kind))
                         return true;
         if (text_equals(message->kind, verdict_name(VERDICT_READY)) ||
             text_equals(message->kind, verdict_name(VERDICT_PENDING)))

@@ -461,10 +461,13 @@ TEST(nobody) {
         add_process(arena, &processes, 6, 1, "a.service",
                     "7f0000000000 default huge anon=2 dirty=2 N0=2 kernelpagesize_kB=2048\n",
                     "7f0000000000-7f0000400000 rw-p 00000000 00:11 8 /anon_hugepage (deleted)\n");
-        assert_text(rows(arena, make_on(arena, host, &processes, NULL, segments)),
-                    "- 0: no process: a file, a mount or a segment: 8/8 of 2M\n"
-                    "- 0: System V segment 36, no process attached: 4/4 of 2M\n"
-                    "a.service 6: 2/2 of 2M 0:2\n");
+        const PageUsers *users = make_on(arena, host, &processes, NULL, segments);
+
+        assert_text(rows(arena, users), "- 0: no process: a file, a mount or a segment: 8/8 of 2M\n"
+                                        "- 0: System V segment 36, no process attached: 4/4 of 2M\n"
+                                        "a.service 6: 2/2 of 2M 0:2\n");
+        assert_int_equal(VEC_SUM(each, &users->list, each->is_segment), 1);
+        assert_int_equal(users->list.items[1].segment_id, 36);
         /* Nothing of the kind is said where not every process could be looked into. */
         assert_text(rows(arena, make_on(arena, host, &processes, NULL, NULL)),
                     "a.service 6: 2/2 of 2M 0:2\n");

@@ -148,7 +148,7 @@ TEST(servers) {
 
                 print_message("%zu: %s\n", i, proof.why ? proof.why : "in use");
                 assert_text(outcome_name(proof.outcome), servers[i].cause ? "fell-back" : "in-use");
-                assert_text(fall_cause_name(proof.cause), servers[i].cause);
+                assert_text(fall_cause_names[proof.cause], servers[i].cause);
                 if (servers[i].remedy)
                         assert_memory_equal(proof.remedy, servers[i].remedy,
                                             strlen(servers[i].remedy));
@@ -181,7 +181,7 @@ TEST(why) {
         assert_text(judge(arena, c).why, "its huge_pages is off");
         assert_contains(judge(arena, c).remedy,
                         "enable them in its settings, then: systemctl restart pg.service; or,");
-        assert_text(fall_cause_name(judge(arena, c).cause), "off");
+        assert_text(fall_cause_names[judge(arena, c).cause], "off");
         set(arena, &settings, "huge_pages", "on");
         assert_contains(judge(arena, c).why, "it was started with something else");
         /* What is wrong with another setting is no reason; with this one it is. */
@@ -388,7 +388,7 @@ TEST(waste) {
         WasteList list = waste_of(arena, c, &config, UNIT_START_WANTED);
 
         assert_int_equal(list.n, 1);
-        assert_text(waste_kind_name(list.items[0].kind), "untouched");
+        assert_text(waste_kind_names[list.items[0].kind], "untouched");
         assert_int_equal(list.items[0].pages, 39);
         assert_text(list.items[0].command,
                     "lower shared_buffers, then: systemctl restart pg.service");
@@ -419,11 +419,11 @@ TEST(waste_of_absent) {
 
         c->look.is_running = false;
         assert_int_equal(waste_of(arena, c, NULL, UNIT_START_WANTED).n, 0);
-        assert_text(waste_kind_name(waste_of(arena, c, NULL, UNIT_START_DISABLED).items[0].kind),
+        assert_text(waste_kind_names[waste_of(arena, c, NULL, UNIT_START_DISABLED).items[0].kind],
                     "disabled");
         const Waste gone = waste_of(arena, c, NULL, UNIT_START_GONE).items[0];
 
-        assert_text(waste_kind_name(gone.kind), "no-unit");
+        assert_text(waste_kind_names[gone.kind], "no-unit");
         assert_int_equal(gone.pages, 139);
         assert_text(gone.command,
                     "hugeplanctl release pg; for good: remove /etc/hugeplan.d/pg.conf");
@@ -436,11 +436,11 @@ TEST(waste_of_segments) {
         WasteList list = {};
 
         *vec_push((Arena *) arena, &users.list) =
-                (PageUser){.command = PAGE_USER_SEGMENT "17, no process attached",
+                (PageUser){.command = "System V segment 17, no process attached",
+                           .is_segment = true,
+                           .segment_id = 17,
                            .page_size_bytes = 2 * MIB,
                            .pages = 64};
-        *vec_push((Arena *) arena, &users.list) =
-                (PageUser){.command = PAGE_USER_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 64};
         *vec_push((Arena *) arena, &users.list) = (PageUser){
                 .command = "no process: a file", .page_size_bytes = 2 * MIB, .pages = 64};
         waste_add_segments(arena, &users, &list);
