@@ -241,27 +241,25 @@ bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec) {
         return true;
 }
 
-int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, DaemonReply *ret) {
+Status *ask_status(Command *command, uint64_t timeout_usec, const char **ret_why) {
+        CLEANUP(daemon_reply_done) DaemonReply reply = {};
+        Status *status = NULL;
+        const char *why = NULL;
         uint64_t deadline_usec = deadline_in(timeout_usec), pause_usec = 0;
         int r;
 
         do
-                r = daemon_call(command, method, NULL, deadline_left_usec(deadline_usec), ret);
+                r = daemon_call(command, MANAGER_DESCRIBE, NULL, deadline_left_usec(deadline_usec),
+                                &reply);
         while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
-        return r;
-}
-
-Status *ask_status(Command *command, const char **ret_why) {
-        CLEANUP(daemon_reply_done) DaemonReply reply = {};
-        Status *status = NULL;
-        int r = daemon_ask(command, MANAGER_DESCRIBE, ANSWER_USEC, &reply);
-
         if (r < 0)
-                *ret_why = daemon_error(r);
+                why = daemon_error(r);
         else if (reply.error)
-                *ret_why = arena_strdup(command->arena, reply.error);
+                why = arena_strdup(command->arena, reply.error);
         else if (!(status = status_from_json(command->arena, reply.parameters)))
-                *ret_why = "its answer is not valid";
+                why = "its answer is not valid";
+        if (ret_why)
+                *ret_why = why;
         return status;
 }
 
@@ -288,7 +286,7 @@ static void judge_aside(Command *command, Status *status, const Reason *aside) {
 Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
         const Reason *aside = stands_aside(command);
-        Status *status = aside ? NULL : ask_status(command, &why);
+        Status *status = aside ? NULL : ask_status(command, ANSWER_USEC, &why);
 
         if (ret_config)
                 *ret_config = NULL;

@@ -39,16 +39,14 @@ int daemon_await(DaemonCall *call, uint64_t deadline_usec, DaemonReply *ret);
  * Returns false, without a pause, if DEADLINE_USEC (clock.h) has passed. */
 bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec);
 
-/* As daemon_call(), for methods that change nothing: the call is repeated after a reset, until the time has passed. */
-int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, DaemonReply *ret);
-
 /* Calls METHOD and waits for its reply, TIMEOUT_USEC at most and only while the daemon lives: -ETIMEDOUT in either
  * case. */
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
                 DaemonReply *ret);
 
-/* The status of the daemon. Returns NULL and sets *RET_WHY if it cannot be had. */
-Status *ask_status(Command *command, const char **ret_why);
+/* The status of the daemon. Returns NULL and sets *RET_WHY (may be NULL) if it cannot be had within TIMEOUT_USEC; the
+ * call is repeated after a reset. */
+Status *ask_status(Command *command, uint64_t timeout_usec, const char **ret_why);
 
 /* The status of the daemon or, if that cannot be reached, by the kernel's files. *RET_CONFIG (may be NULL) is set to
  * the configuration if that was read, else to NULL. */

@@ -157,9 +157,9 @@ int verb_plan(Command *command) {
                 return EXIT_FAILED; /* the caller logs the fault */
         says_aside(command, LOG_NOTICE);
         Diags problems = diags_in(arena);
-        const char *refusal = NULL, *why;
+        const char *refusal = NULL;
         /* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */
-        const Status *now = ask_status(command, &why);
+        const Status *now = ask_status(command, ANSWER_USEC, NULL);
 
         if (now)
                 falls_find(now, look_plan_restarted(arena, command->root, look), look->plan,

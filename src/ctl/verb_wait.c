@@ -85,34 +85,12 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
                 asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
-/* Writes the verdict to the unit's log. Returns the exit code. */
-static int tell(Command *command, const StatusInstance *instance) {
-        const char *line = render_verdict(command->arena, instance);
-
-        warn_of_size(command, instance);
-        if (command->json != JSON_OFF)
-                print_json(command, status_instance_to_json(instance));
-        else if (instance->verdict == VERDICT_READY)
-                puts(line);
-        if (instance->verdict != VERDICT_READY)
-                log_line(verdict_lets_start(instance->verdict) ? LOG_WARNING : LOG_ERR, "%s", line);
-        return verdict_lets_start(instance->verdict) ? EXIT_DONE : EXIT_FAILED;
-}
-
-/* ---- who is in the way ---- */
-
 static const size_t n_named_max = 8;
 
-/* The same; if pages were taken, the log also names the units and processes that hold pages. */
-static int print_with_page_users(Command *command, const Status *status,
-                                 const StatusInstance *instance) {
-        int code = tell(command, instance);
+/* Names the units and processes that hold pages in the log. */
+static void name_page_users(Command *command, const Status *status,
+                            const StatusInstance *instance) {
         size_t n = 0;
-
-        if (!status || verdict_lets_start(instance->verdict) ||
-            !(instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
-              instance->reason.kind == REASON_POOL_SHRANK))
-                return code;
         const PageUsers *page_users = page_users_find(
                 command->root, command->arena, probe_topology(command->root, command->arena));
 
@@ -129,7 +107,25 @@ static int print_with_page_users(Command *command, const Status *status,
                         log_line(LOG_NOTICE, "%s: used by %s", instance->name,
                                  page_user_format(command->arena, user));
         }
-        return code;
+}
+
+/* Writes the verdict to the unit's log and, with a STATUS, who is in the way if pages were taken. Returns the exit code. */
+static int tell(Command *command, const Status *status, const StatusInstance *instance) {
+        const char *line = render_verdict(command->arena, instance);
+        bool may_start = verdict_lets_start(instance->verdict);
+
+        warn_of_size(command, instance);
+        if (command->json != JSON_OFF)
+                print_json(command, status_instance_to_json(instance));
+        else if (instance->verdict == VERDICT_READY)
+                puts(line);
+        if (instance->verdict != VERDICT_READY)
+                log_line(may_start ? LOG_WARNING : LOG_ERR, "%s", line);
+        if (status && !may_start &&
+            (instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
+             instance->reason.kind == REASON_POOL_SHRANK))
+                name_page_users(command, status, instance);
+        return may_start ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- within the unit ---- */
@@ -141,7 +137,6 @@ static Reason judge_memory(Command *command, const Status *status, const StatusI
         Arena *arena = command->arena;
         HostSources sources = host_sources(command->root, arena);
         MemoryUses uses = {};
-        const char *why;
 
         if (!memory_limits_count_huge_pages(arena, &sources.sources))
                 return (Reason){};
@@ -151,7 +146,7 @@ static Reason judge_memory(Command *command, const Status *status, const StatusI
         if (limits.n == 0)
                 return (Reason){};
         if (!status)
-                status = ask_status(command, &why);
+                status = ask_status(command, ANSWER_USEC, NULL);
         *vec_push(arena, &uses) = (MemoryUse){instance->name, own_group, wanted_bytes(instance)};
         /* The others of its unit, and running ones. */
         for (size_t i = 0; status && i < status->n_instances; i++) {
@@ -279,7 +274,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
                                    strerror(-fault.error));
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); using the kernel's files instead",
                  why);
-        return print_with_page_users(command, status, &instance);
+        return tell(command, status, &instance);
 }
 
 /* ---- with the daemon ---- */
@@ -291,28 +286,24 @@ static int print_refused(Command *command, const char *name, const json_t *reply
                 .reason = {.text = text_from_json(command->arena, reply, "reason"),
                            .remedy = text_from_json(command->arena, reply, "remedy")},
         };
-        const Status *now = NULL;
-        CLEANUP(daemon_reply_done) DaemonReply status = {};
 
         /* An older daemon does not send the id. */
         reason_from_id(text_from_json(command->arena, reply, "reasonId"), &instance.reason.kind);
         /* The status has the verdict, which may be "invalid" or "lost", and the figures. */
-        if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status) == 0 && !status.error) {
-                now = status_from_json(command->arena, status.parameters);
-                const StatusInstance *known = now ? status_find(now, name) : NULL;
+        const Status *now = ask_status(command, grace_usec, NULL);
+        const StatusInstance *known = now ? status_find(now, name) : NULL;
 
-                if (known) {
-                        /* The figures of the status with the reason of the refusal. */
-                        Reason reason = instance.reason;
+        if (known) {
+                /* The figures of the status with the reason of the refusal. */
+                Reason reason = instance.reason;
 
-                        instance = *known;
-                        instance.reason = reason;
-                        /* Its pages are reserved but not available to it, or the status has changed since. */
-                        if (verdict_lets_start(known->verdict) || known->verdict == VERDICT_PENDING)
-                                instance.verdict = VERDICT_REFUSED;
-                }
+                instance = *known;
+                instance.reason = reason;
+                /* Its pages are reserved but not available to it, or the status has changed since. */
+                if (verdict_lets_start(known->verdict) || known->verdict == VERDICT_PENDING)
+                        instance.verdict = VERDICT_REFUSED;
         }
-        return print_with_page_users(command, now, &instance);
+        return tell(command, now, &instance);
 }
 
 static int print_late(const char *name, const char *reason, const char *remedy) {
@@ -369,7 +360,7 @@ static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
                 log_line(
                         LOG_WARNING,
                         "hugepland does not answer; by the kernel's files the pages are available");
-                *ret_code = tell(&now, &instance);
+                *ret_code = tell(&now, NULL, &instance);
                 return true;
         }
         if (!gate->was_silent)
@@ -398,7 +389,7 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
                                                &instance) < 0)
                 return decide_alone(command, name, error ? error : "its answer is not valid");
         judge_inside(command, NULL, &instance);
-        return tell(command, &instance);
+        return tell(command, NULL, &instance);
 }
 
 /* Calls the daemon once. Returns 0 and sets the exit code; -ETIMEDOUT at the deadline; -ECONNRESET if the daemon has
@@ -485,8 +476,7 @@ static int wait_for_all(Command *command) {
                 if (first == EXIT_DONE)
                         first = code;
         }
-        const char *why;
-        const Status *status = first == EXIT_DONE ? ask_status(command, &why) : NULL;
+        const Status *status = first == EXIT_DONE ? ask_status(command, ANSWER_USEC, NULL) : NULL;
 
         /* All pages are reserved, but a unit was refused before. */
         if (status)
