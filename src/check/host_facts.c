@@ -344,9 +344,10 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         HostFacts *ret = facts.ret;
         const char *controllers = NULL;
 
-        ret->has_shmmax = read_number(&facts, PATH_SHMMAX, &ret->shmmax_bytes);
-        ret->has_shmall = read_number(&facts, PATH_SHMALL, &ret->shmall_pages);
-        ret->has_shm_group = read_number(&facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
+        ret->limits = (KernelLimits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        read_number(&facts, PATH_SHMMAX, &ret->limits.shmmax_bytes);
+        read_number(&facts, PATH_SHMALL, &ret->limits.shmall_pages);
+        read_number(&facts, PATH_HUGETLB_SHM_GROUP, &ret->limits.shm_group);
         read_number(&facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 PageCount overcommit = {.page_size_bytes = size->bytes};

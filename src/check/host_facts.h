@@ -95,11 +95,8 @@ typedef struct HostFacts {
          * Documentation/admin-guide/cgroup-v2.rst; the OCI runtime specification, "Huge page limits". */
         GroupLimits group_traps;
         bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
-        bool has_shmmax, has_shmall, has_shm_group;
-        uint64_t shmmax_bytes;
-        uint64_t shmall_pages; /* in base pages */
-        uint64_t shm_group;    /* vm.hugetlb_shm_group; 0: root's group only */
-        bool has_own_group;    /* NAME_HUGETLB_GROUP exists */
+        KernelLimits limits;    /* UINT64_MAX: not known, or none */
+        bool has_own_group;     /* NAME_HUGETLB_GROUP exists */
         /* vm.dirty_background_ratio: percent of the memory without huge pages; 0: set in bytes, or not readable. */
         uint64_t dirty_background_percent;
         PageCounts overcommits;

@@ -6,23 +6,18 @@
 #include "config/config_value.h"
 #include "model/names.h"
 
-typedef struct Maker {
-        Arena *arena;
-        const SuggestInput *input;
-} Maker;
-
 /* ---- present size ---- */
 
-static Figure gather(const Maker *maker, const Engine *engine, const EngineTarget *target) {
-        uint64_t page_size_bytes = topology_usual_page_size(maker->input->topology);
+static Figure gather(const SuggestInput *input, const Engine *engine, const EngineTarget *target) {
+        uint64_t page_size_bytes = topology_usual_page_size(input->topology);
         Figures figures = {};
 
-        maker->input->gatherer->gather(maker->input->gatherer, maker->arena, engine, target,
-                                       &page_size_bytes, page_size_bytes > 0, &figures);
+        input->gatherer->gather(input->gatherer, input->arena, engine, target, &page_size_bytes,
+                                page_size_bytes > 0, &figures);
         return figures.items[figures.n - 1];
 }
 
-static void add_figure(const Maker *maker, const Candidate *candidate, const Figure *figure,
+static void add_figure(const SuggestInput *input, const Candidate *candidate, const Figure *figure,
                        Text *text) {
         const Engine *engine = candidate->engine;
         const Gathered *gathered = figure->gathered;
@@ -40,7 +35,7 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
         if (figure->sizing.page_size_bytes == 0)
                 return;
         config_add_comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
-                           format_page_count_and_size(maker->arena, figure->sizing.pages,
+                           format_page_count_and_size(input->arena, figure->sizing.pages,
                                                       figure->sizing.page_size_bytes),
                            candidate->target.arguments ? "as it runs now, and not determined again"
                            : engine_reader(engine)->ask
@@ -50,7 +45,7 @@ static void add_figure(const Maker *maker, const Candidate *candidate, const Fig
 
 /* Adds the size from the database's own files, or else from its process, by its directory or its arguments, with which
  * CANDIDATE is then described. Returns why that is not possible, or NULL. */
-static const char *add_size(const Maker *maker, Candidate *candidate, Text *text,
+static const char *add_size(const SuggestInput *input, Candidate *candidate, Text *text,
                             Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
         const Process *process = candidate->process;
@@ -58,7 +53,7 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
 
         if (!engine->has_auto)
                 return engine->reserves ? "hugeplan does not read this product's files" : NULL;
-        Figure figure = gather(maker, engine, &target);
+        Figure figure = gather(input, engine, &target);
         const char *wrong = figure.wrong;
 
         if (wrong) {
@@ -68,7 +63,7 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
                         target.data_directory = finder_data_directory(process, engine);
                 if (!process || (!target.arguments && !target.data_directory))
                         return wrong;
-                figure = gather(maker, engine, &target);
+                figure = gather(input, engine, &target);
                 if (figure.wrong)
                         return wrong;
                 candidate->target = target;
@@ -76,7 +71,7 @@ static const char *add_size(const Maker *maker, Candidate *candidate, Text *text
                         text, "Its unit does not show the size: %s. But process %" PRIu64 " does.",
                         wrong, process->pid);
         }
-        add_figure(maker, candidate, &figure, text);
+        add_figure(input, candidate, &figure, text);
         suggestion->sessions = engine_sessions(engine, figure.gathered);
         suggestion->pages = figure.sizing.pages;
         suggestion->data_directory = figure.gathered->data_directory;
@@ -118,23 +113,23 @@ static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
 }
 
 /* Returns why a database is not proposed, whatever its size; NULL: it may be proposed. */
-static const char *refuse(const Maker *maker, const Candidate *candidate) {
+static const char *refuse(const SuggestInput *input, const Candidate *candidate) {
         const Engine *engine = candidate->engine;
 
         /* hugeplan can do nothing for such an engine. */
         if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
                 return "it needs none: it takes no reserved huge pages, and disables transparent huge pages for itself";
         return candidate->is_elsewhere && engine->reserves
-                       ? refuse_elsewhere(maker->arena, candidate)
+                       ? refuse_elsewhere(input->arena, candidate)
                : candidate->is_elsewhere && !candidate->target.unit
                        ? "it runs in a container, and in no unit of the host's"
                        : NULL;
 }
 
 /* A database without a known size would be refused by its own gate, so it is only reported. */
-static void propose(const Maker *maker, Candidate *candidate, Suggestion *suggestion) {
+static void propose(const SuggestInput *input, Candidate *candidate, Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
-        Text text = text_in(maker->arena);
+        Text text = text_in(input->arena);
 
         config_add_comment(&text, "%s, found in %s.", candidate->title, candidate->found);
         if (candidate->note)
@@ -145,9 +140,9 @@ static void propose(const Maker *maker, Candidate *candidate, Suggestion *sugges
                 config_add_comment(
                         &text,
                         "It takes no reserved huge pages; this states its preference for transparent ones.");
-        suggestion->why_not = refuse(maker, candidate);
+        suggestion->why_not = refuse(input, candidate);
         if (!suggestion->why_not && candidate->memory_bytes == 0)
-                suggestion->why_not = add_size(maker, candidate, &text, suggestion);
+                suggestion->why_not = add_size(input, candidate, &text, suggestion);
         if (suggestion->why_not) {
                 suggestion->peak_bytes = candidate->process ? candidate->process->peak_bytes : 0;
                 return;
@@ -167,7 +162,7 @@ static void propose(const Maker *maker, Candidate *candidate, Suggestion *sugges
                             div_round_up(candidate->memory_bytes, MIB));
         else if (engine->reserves)
                 text_add(&text, "Memory=auto\n");
-        suggestion->path = arena_printf(maker->arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX,
+        suggestion->path = arena_printf(input->arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX,
                                         candidate->name);
         suggestion->text = text.string;
 }
@@ -192,8 +187,8 @@ static void settle_twins(Arena *arena, Suggestions *suggestions) {
                                       winner->unit ? winner->unit : winner->found);
 }
 
-Suggestions suggest(Arena *arena, const SuggestInput *input) {
-        const Maker maker = {arena, input};
+Suggestions suggest(const SuggestInput *input) {
+        Arena *arena = input->arena;
         Finder finder = {.arena = arena,
                          .sources = input->sources,
                          .processes = input->processes,
@@ -219,7 +214,7 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
                 };
 
                 if (!described)
-                        propose(&maker, candidate, &suggestion);
+                        propose(input, candidate, &suggestion);
                 if (candidate->is_guess && suggestion.why_not)
                         finder_pass(&finder, suggestion.unit, suggestion.why_not);
                 else {

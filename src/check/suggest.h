@@ -9,6 +9,7 @@
 #include "engines/finder.h"
 
 typedef struct SuggestInput {
+        Arena *arena; /* of the result */
         const Config *config;
         const Topology *topology;
         const Sources *sources;
@@ -42,4 +43,4 @@ typedef struct Suggestions {
 } Suggestions;
 
 /* Returns everything that was found, each database once, by engine. */
-Suggestions suggest(Arena *arena, const SuggestInput *input);
+Suggestions suggest(const SuggestInput *input);

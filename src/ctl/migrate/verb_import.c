@@ -47,6 +47,7 @@ static const Suggestions *suggestions_find(Command *command) {
                         process->mapped_bytes = server_mapped_bytes(command->root, process->pid);
         oracle_files_add(command->root, arena, &overlay);
         const SuggestInput input = {
+                .arena = arena,
                 .config = read_config(command),
                 .topology = probe_topology(command->root, arena),
                 .sources = &overlay.sources,
@@ -55,7 +56,7 @@ static const Suggestions *suggestions_find(Command *command) {
                 .sysv_segments = segments,
         };
 
-        *suggestions = suggest(arena, &input);
+        *suggestions = suggest(&input);
         return suggestions;
 }
 

@@ -139,9 +139,9 @@ static bool has_old_rule(const RuleRun *run) {
 }
 
 static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
-        return rule_may_lock(instance) ||
-               (run->input->facts->has_shm_group &&
-                VEC_ANY(gid, &instance->facts->owner.gids, *gid == run->input->facts->shm_group));
+        return rule_may_lock(instance) || (run->input->facts->limits.shm_group != UINT64_MAX &&
+                                           VEC_ANY(gid, &instance->facts->owner.gids,
+                                                   *gid == run->input->facts->limits.shm_group));
 }
 
 /* Whether the unit's memlock limit decides. */
@@ -190,8 +190,9 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
         bool has_unit = rule_has_unit(instance);
 
         if (!rule_uses_sysv(instance) || has_old_rule(run) || !owner->has_ids ||
-            !run->input->facts->has_shm_group || !run->input->facts->has_own_group ||
-            may_use_sysv(run, instance) || (instance->config->unit && !has_unit))
+            run->input->facts->limits.shm_group == UINT64_MAX ||
+            !run->input->facts->has_own_group || may_use_sysv(run, instance) ||
+            (instance->config->unit && !has_unit))
                 return;
         const UnitAssignment *reset = NULL; /* the last line that clears the unit's groups */
 
@@ -216,7 +217,7 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
                 "%s: user %s is not in the group that may use System V huge pages (" NAME_HUGETLB_GROUP
                 ", vm.hugetlb_shm_group=%" PRIu64
                 ")%s, and since Linux 5.16 a memlock limit no longer allows them: shmget() fails with EPERM (ORA-27125)",
-                instance->config->name, owner->name, run->input->facts->shm_group,
+                instance->config->name, owner->name, run->input->facts->limits.shm_group,
                 has_unit ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
                          : "");
 }
@@ -321,7 +322,7 @@ static void add_shm(RuleRun *run, const char *file, const char *key, const char 
 }
 
 static void find_shm(RuleRun *run) {
-        const HostFacts *facts = run->input->facts;
+        const KernelLimits *limits = &run->input->facts->limits;
         const Topology *topology = run->input->topology;
         uint64_t page = topology->base_page_bytes, pages;
         uint64_t sum = 0, largest = 0;
@@ -336,27 +337,27 @@ static void find_shm(RuleRun *run) {
                 largest = MAX(largest, bytes);
                 sum = add_saturated(sum, bytes);
         }
-        if (facts->has_shmmax && facts->shmmax_bytes < largest)
+        if (limits->shmmax_bytes < largest)
                 add_shm(run, PATH_SHMMAX, "kernel.shmmax",
                         arena_printf(run->arena,
                                      "one segment may have %" PRIu64
                                      " bytes (%s), and %s needs up to %" PRIu64
                                      " (%s): shmget() fails with EINVAL",
-                                     facts->shmmax_bytes,
-                                     format_size(run->arena, facts->shmmax_bytes), name, largest,
+                                     limits->shmmax_bytes,
+                                     format_size(run->arena, limits->shmmax_bytes), name, largest,
                                      format_size(run->arena, largest)),
-                        largest, facts->shmmax_bytes);
+                        largest, limits->shmmax_bytes);
         pages = topology_base_pages(topology, sum);
-        if (facts->has_shmall && facts->shmall_pages < pages)
+        if (limits->shmall_pages < pages)
                 add_shm(run, PATH_SHMALL, "kernel.shmall",
                         arena_printf(
                                 run->arena,
                                 "all segments together may have %s pages of %s (%s), and the instances need %s: shmget() fails with ENOSPC (ORA-27102, error 28)",
-                                format_count(run->arena, facts->shmall_pages),
+                                format_count(run->arena, limits->shmall_pages),
                                 format_page_size(run->arena, page),
-                                format_size(run->arena, mul_saturated(facts->shmall_pages, page)),
+                                format_size(run->arena, mul_saturated(limits->shmall_pages, page)),
                                 format_size(run->arena, sum)),
-                        pages, facts->shmall_pages);
+                        pages, limits->shmall_pages);
 }
 
 /* ---- the host's other instances ---- */

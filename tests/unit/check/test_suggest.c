@@ -13,6 +13,7 @@ static Suggestions suggest_for(Arena *arena, const Config *config, const Sources
         const SourcesGatherer here = figures_gatherer(sources);
         static const Processes nobody;
         const SuggestInput input = {
+                .arena = arena,
                 .config = config ? config : config_make(arena, NULL),
                 .topology = host_make(arena, host_text),
                 .sources = sources,
@@ -21,7 +22,7 @@ static Suggestions suggest_for(Arena *arena, const Config *config, const Sources
                 .sysv_segments = segments,
         };
 
-        return suggest(arena, &input);
+        return suggest(&input);
 }
 
 static const Suggestion *only(const Suggestions *suggestions) {
