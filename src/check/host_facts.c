@@ -113,7 +113,8 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
         const char *nodes =
                 read_line(facts, arena_printf(arena, "%s/cpuset.mems.effective", group));
 
-        unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
+        if (nodes)
+                id_set_parse(nodes, &unit->memory_nodes);
         unit->memory_limits = memory_limits_read(arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
                 ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {

@@ -49,8 +49,7 @@ typedef struct UnitFacts {
         uint64_t age_usec;  /* of that process; 0: not known */
         GroupLimits limits; /* of its group and the groups above */
         MemoryLimits memory_limits; /* likewise */
-        bool has_memory_nodes;      /* cpuset.mems.effective of its group was readable */
-        IdSet memory_nodes;
+        IdSet memory_nodes;         /* cpuset.mems.effective of its group; empty: not readable */
 } UnitFacts;
 
 /* The user that runs the database. */

@@ -112,7 +112,7 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
                 *c = *c == ' ' ? ',' : *c;
         if (list && id_set_parse(list, &nodes) == 0) {
                 diag = rule_at_unit(mask);
-        } else if (unit->has_memory_nodes) {
+        } else if (!id_set_is_empty(&unit->memory_nodes)) {
                 nodes = unit->memory_nodes;
                 diag = (Diag){.file = arena_printf(arena, "%s%s/cpuset.mems.effective",
                                                    run->input->facts->hierarchy, unit->group)};

@@ -61,23 +61,19 @@ static int print_version(Command *command UNUSED, const char *value UNUSED) {
 
 static int take_json(Command *command, const char *value) {
         static const char *const names[] = {"off", "short", "pretty"};
-        int mode = value ? text_index(names, ARRAY_LEN(names), value) : JSON_PRETTY;
 
-        if (mode < 0)
-                return log_failure(-EINVAL, "--json: '%s' is not one of pretty, short, off", value);
-        command->json = (JsonMode) mode;
-        return 0;
+        return TEXT_TO_ENUM(names, value ? value : "pretty", &command->json) < 0
+                       ? log_failure(-EINVAL, "--json: '%s' is not one of pretty, short, off",
+                                     value)
+                       : 0;
 }
 
 static int take_output(Command *command, const char *value) {
-        static const char *const names[] = {
-                [OUTPUT_TABLE] = "table",
-                [OUTPUT_CSV] = "csv",
-        };
+        static const char *const names[] = {[OUTPUT_TABLE] = "table", [OUTPUT_CSV] = "csv"};
 
-        if (TEXT_TO_ENUM(names, value, &command->output) < 0)
-                return log_failure(-EINVAL, "--output: '%s' is not one of table, csv", value);
-        return 0;
+        return TEXT_TO_ENUM(names, value, &command->output) < 0
+                       ? log_failure(-EINVAL, "--output: '%s' is not one of table, csv", value)
+                       : 0;
 }
 
 static int take_timeout(Command *command, const char *value) {
