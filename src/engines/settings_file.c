@@ -108,7 +108,7 @@ static const char *add(Scan *scan, const char *key, const char *value) {
 
 /* { KEY: VALUE, ... }; if IS_OPTION, { option: KEY, value: VALUE }. */
 static const char *take_mapping(Scan *scan, bool is_option) {
-        const char *key, *value, *wrong = NULL, *option = NULL, *of_option = NULL;
+        const char *key, *value = NULL, *wrong = NULL, *option = NULL, *of_option = NULL;
 
         scan->at++;
         for (skip(scan, true); !wrong && *scan->at != '}'; skip(scan, true)) {

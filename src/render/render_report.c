@@ -155,8 +155,8 @@ static void add_for_script(Text *page, const char *json) {
 
 char *report_to_page(Arena *arena, const char *template, const json_t *json) {
         static const char begin[] = "<script type=\"application/json\" id=\"report\">";
-        char *before = strstr(template, begin),
-             *after = before ? strstr(before, "</script>") : NULL;
+        const char *before = strstr(template, begin),
+                   *after = before ? strstr(before, "</script>") : NULL;
         char *dump = json_dumps(json, JSON_PRESERVE_ORDER | JSON_COMPACT | JSON_ENSURE_ASCII);
         Text page = text_in(arena);
 

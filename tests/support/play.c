@@ -311,7 +311,7 @@ const char *pass_gate(Play *play, Gate *gate) {
 
         for (play->n_rounds = 0; text_equals(answer = try_gate(play, gate, true), "wait");
              play->n_rounds++) {
-                assert_in_range(play->n_rounds, 0, 20);
+                assert_uint_in_range(play->n_rounds, 0, 20);
                 round_of(play);
         }
         return answer;

@@ -15,6 +15,10 @@
 
 #include <cmocka.h>
 
+#ifndef assert_uint_in_range /* cmocka 1 */
+#        define assert_uint_in_range assert_in_range
+#endif
+
 /* A test of the file in which it stands, with a PARAMETER that MAKE makes for it and UNMAKE takes back. No list names
  * the tests: each registers itself before main(), in the order of its file. */
 #define TEST_WITH(name, Type, make, unmake, parameter)                                      \

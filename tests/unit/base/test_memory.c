@@ -64,9 +64,9 @@ static int count_pieces(size_t size) {
 }
 
 TEST(reserve) {
-        assert_in_range(count_pieces(8192), RESERVE_LEAST / 8192, PIECES_MAX);
-        assert_in_range(count_pieces(100), RESERVE_LEAST / 150, PIECES_MAX);
-        assert_in_range(count_pieces(RESERVE_LEAST), 1, 2);
+        assert_uint_in_range(count_pieces(8192), RESERVE_LEAST / 8192, PIECES_MAX);
+        assert_uint_in_range(count_pieces(100), RESERVE_LEAST / 150, PIECES_MAX);
+        assert_uint_in_range(count_pieces(RESERVE_LEAST), 1, 2);
         assert_int_equal(count_pieces(64 * RESERVE_LEAST), 0);
         assert_int_equal(count_pieces(SIZE_MAX / 4), 0);
 }

@@ -47,7 +47,7 @@ static const char *do_file(void *context, const StoryLine *line) {
         Texts *texts = context;
         const char *text = text_behind(line, 1);
 
-        assert_in_range(texts->n_files, 0, FILES_MAX - 1);
+        assert_uint_in_range(texts->n_files, 0, FILES_MAX - 1);
         texts->files[texts->n_files++] = (TestFile){
                 .path = line->words[1],
                 .text = text_equals(line->words[0], "link")
@@ -61,7 +61,7 @@ static const char *do_file(void *context, const StoryLine *line) {
 static const char *do_conf(void *context, const StoryLine *line) {
         Texts *texts = context;
 
-        assert_in_range(texts->n_texts, 0, FILES_MAX - 1);
+        assert_uint_in_range(texts->n_texts, 0, FILES_MAX - 1);
         texts->names[texts->n_texts] = line->words[1];
         texts->texts[texts->n_texts++] = text_behind(line, 1);
         return NULL;

@@ -197,11 +197,11 @@ TEST(io_max_concurrency) {
                                  2 * MIB);
         Sizing sizing;
 
-        assert_in_range(with - without, 42, 52);
+        assert_uint_in_range(with - without, 42, 52);
         /* 64 handles for each of some 174 processes, with 112 blocks more of 24 bytes. */
         with = pages_of(arena, "postgresql", "shared_buffers=1GB io_max_combine_limit=1MB",
                         2 * MIB);
-        assert_in_range(with - without, 14, 17);
+        assert_uint_in_range(with - without, 14, 17);
         assert_non_null(try_size(arena, "postgresql", "io_max_concurrency=1024 server_version=17",
                                  2 * MIB, &sizing));
 }
@@ -214,7 +214,7 @@ TEST(rings_in_base_pages) {
         const char *large = arena_printf(arena, "%s host_base_page=65536", rings);
         uint64_t pages = pages_of(arena, "postgresql", large, 2 * MIB);
 
-        assert_in_range(pages - pages_of(arena, "postgresql", small, 2 * MIB), 7, 10);
+        assert_uint_in_range(pages - pages_of(arena, "postgresql", small, 2 * MIB), 7, 10);
         assert_int_equal(pages_of(arena, "postgresql", rings, 2 * MIB), pages);
 }
 
@@ -602,7 +602,7 @@ TEST(settings_with_origin) {
         settings_add(arena, &settings, "work_mem", "4MB", "postgresql.conf:2");
         settings_add(arena, &settings, "shared_buffers", "128GB", "postgresql.conf:3");
         assert_null(engine_size(engine_find("postgresql"), arena, &settings, 2 * MIB, &sizing));
-        assert_in_range(sizing.pages, 66913, 67600);
+        assert_uint_in_range(sizing.pages, 66913, 67600);
         for (size_t i = 0; i < sizing.steps.n; i++)
                 assert_string_not_equal(sizing.steps.items[i].what, "work_mem");
 
@@ -669,7 +669,7 @@ TEST(memory_setting) {
                 const char *bytes =
                         arena_printf(arena, "%s=8589934592B", engines[i]->memory_setting);
 
-                assert_in_range(pages_of(arena, engines[i]->name, bytes, 2 * MIB), 4096, 4500);
+                assert_uint_in_range(pages_of(arena, engines[i]->name, bytes, 2 * MIB), 4096, 4500);
                 n++;
         }
         assert_int_equal(n, 5);

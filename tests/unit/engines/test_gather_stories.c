@@ -28,7 +28,7 @@ static const char *do_file(void *context, const StoryLine *line) {
         const char *text = line->rest + strlen(line->words[1]);
         TestFile *file = &found->files[found->n_files++];
 
-        assert_in_range(found->n_files, 1, FILES_MAX);
+        assert_uint_in_range(found->n_files, 1, FILES_MAX);
         text = *text ? text + 1 : text;
         *file = (TestFile){.path = line->words[1]};
         if (text_equals(line->words[0], "link"))

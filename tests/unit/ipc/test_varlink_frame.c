@@ -160,7 +160,7 @@ TEST(writer_sends_what_fits) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
         assert_int_equal(varlink_writer_add(&writer, message), 0);
         assert_int_equal(varlink_writer_send(&writer, fds[0]), -EAGAIN);
-        assert_in_range(varlink_writer_unsent(&writer), 1, TEXT_BYTES);
+        assert_uint_in_range(varlink_writer_unsent(&writer), 1, TEXT_BYTES);
         while (varlink_writer_send(&writer, fds[0]) == -EAGAIN)
                 while (varlink_reader_receive(&reader, fds[1]) > 0)
                         ;

@@ -175,7 +175,7 @@ TEST(shares) {
                 turn(&play, is_a ? 900 : 300);
                 varlink_places_queue(&play.places, place, 1);
         }
-        assert_in_range(usec[A], usec[B] * 9 / 10, usec[B] * 11 / 10);
+        assert_uint_in_range(usec[A], usec[B] * 9 / 10, usec[B] * 11 / 10);
         /* Who was silent has saved nothing up. */
         VarlinkPlace *newcomer = enter(&play, C);
 

@@ -769,7 +769,7 @@ SERVER_TEST(subscriber_that_does_not_read) {
                 pump(f);
                 assert_true(n < 1000);
         }
-        assert_in_range(n * 10000, MIB - 20000, 3 * MIB);
+        assert_uint_in_range(n * 10000, MIB - 20000, 3 * MIB);
         assert_connections(f, 1);
         call(f, other, "Echo", "");
         assert_hears(f, other, "{\"parameters\":{}}");
@@ -1284,7 +1284,7 @@ SERVER_TEST(no_descriptors_to_accept_with) {
 
         setrlimit(RLIMIT_NOFILE, &before);
         assert_true(is_quiet);
-        assert_in_range(n_retries, 1, 20);
+        assert_uint_in_range(n_retries, 1, 20);
         pump_for(f, 500);
         assert_hears(f, fd, "{\"parameters\":{}}");
 }
@@ -1600,7 +1600,7 @@ SERVER_TEST(ping_of_a_silent_server) {
         uint64_t start = now_msec();
 
         assert_int_equal(varlink_ping(path, 100000), -ETIMEDOUT);
-        assert_in_range(now_msec() - start, 90, 5000);
+        assert_uint_in_range(now_msec() - start, 90, 5000);
         close(listener);
 }
 
@@ -1620,5 +1620,5 @@ SERVER_TEST(client_of_a_stuck_server) {
         }
         start = now_msec();
         assert_int_equal(varlink_client_connect(address.sun_path, 100000, &client), -ETIMEDOUT);
-        assert_in_range(now_msec() - start, 90, 5000);
+        assert_uint_in_range(now_msec() - start, 90, 5000);
 }

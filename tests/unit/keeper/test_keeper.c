@@ -68,7 +68,7 @@ PLAY_TEST(gate_refuses) {
         play->pools[0].most = 60;
         round_of(play);
         assert_contains(let_start(play, &gate), "refuse: ");
-        assert_in_range(play->n_rounds, 1, 2);
+        assert_uint_in_range(play->n_rounds, 1, 2);
         assert_null(strstr(state_text(play), "hold"));
         stop_unit(play, "a.service", 0, 0);
         assert_null(strstr(problems_of(play), "the last start of"));

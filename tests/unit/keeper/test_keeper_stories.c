@@ -86,7 +86,7 @@ static const char *do_clear(void *context, const StoryLine *line) {
 }
 
 /* "most=60", "most=any" */
-static uint64_t value_of(const char *word) {
+static uint64_t value_of(char *word) {
         const StoryLine line = {.words = {strchr(word, '=') + 1}};
 
         return story_number_at(&line, 0);

@@ -40,7 +40,7 @@ PLAY_TEST(figures) {
         const Look *gathered = look_make(arena, &gathering);
         uint64_t by_rule = plan_find(gathered->plan, "a")->pages_granted;
 
-        assert_in_range(by_rule, 512, 700);
+        assert_uint_in_range(by_rule, 512, 700);
         *vec_push(arena, &found) =
                 (Figure){.instance = "a",
                          .sizing = {.page_size_bytes = 2 * MIB, .pages = 333, .bytes = 666 * MIB}};

@@ -120,7 +120,7 @@ TEST(flood) {
         const SettingSources *setting_sources =
                 setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text.string);
 
-        assert_in_range(setting_sources->list.n, 1001, 9999);
+        assert_uint_in_range(setting_sources->list.n, 1001, 9999);
 }
 
 /* ---- over several files ---- */

@@ -21,7 +21,7 @@ typedef struct Steps {
 } Steps;
 
 static void note(Steps *steps, char name) {
-        assert_in_range(steps->n, 0, STEPS_MAX - 1);
+        assert_uint_in_range(steps->n, 0, STEPS_MAX - 1);
         steps->names[steps->n++] = name;
 }
 

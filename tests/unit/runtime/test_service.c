@@ -16,7 +16,7 @@ static int listen_at(const char *name) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-        assert_in_range(strlen(name), 1, sizeof(address.sun_path) - 1);
+        assert_uint_in_range(strlen(name), 1, sizeof(address.sun_path) - 1);
         memcpy(address.sun_path, name, strlen(name));
         if (*name == '@')
                 address.sun_path[0] = '\0';

@@ -59,7 +59,7 @@ TREE_TEST(one_at_a_time) {
         assert_int_equal(worker_start(worker, perform, &failing), -EBUSY);
         assert_true(is_readable(worker, 10000));
         assert_int_equal(worker_finish(worker, &usec), 0);
-        assert_in_range(usec, 0, 60 * USEC_PER_SEC);
+        assert_uint_in_range(usec, 0, 60 * USEC_PER_SEC);
         assert_text(tree_read(tree, "/pool"), "42\n");
         assert_false(worker_is_busy(worker));
         assert_false(is_readable(worker, 0));

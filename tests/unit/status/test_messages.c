@@ -17,7 +17,7 @@ static char *read_catalog(Arena *arena) {
         size_t size = fread(text, 1, CATALOG_BYTES_MAX - 1, file);
 
         fclose(file);
-        assert_in_range(size, 1, CATALOG_BYTES_MAX - 2);
+        assert_uint_in_range(size, 1, CATALOG_BYTES_MAX - 2);
         text[size] = '\0';
         return text;
 }

@@ -282,7 +282,7 @@ static void begin_in(Played *played, const Tree *tree, Mood mood, const char *st
 
         *played = (Played){.tree = tree, .mood = mood, .state = state, .job_type = job_type};
         tree_write(tree, "/run/systemd/anything", ""); /* for its directory */
-        assert_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
+        assert_uint_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
         memcpy(address.sun_path, path, strlen(path) + 1);
         played->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert_int_equal(bind(played->fd, (struct sockaddr *) &address, sizeof(address)), 0);
@@ -507,7 +507,7 @@ TREE_TEST(mute) {
 
         end(&played);
         assert_int_equal(r, -ETIMEDOUT);
-        assert_in_range(usec, 50 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
+        assert_uint_in_range(usec, 50 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
         assert_int_equal(units.n, 0);
 }
 
