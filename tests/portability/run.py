@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds a release and runs its tests where it has to work: Debian 12 and 13, gcc and clang,
-without each optional feature, on i386, and on arm64 under qemu.
+"""Builds a release and runs its tests where it has to work: Debian 12, 13 and sid, gcc and clang,
+without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu.
 
-    tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [LEG...]
+    tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [--table FILE] [LEG...]
 
 Every leg is a chroot from Debian's mirrors, cached in $HUGEPLAN_CHROOT_CACHE (default:
 ~/.cache/hugeplan-chroots), where nobody builds and tests without a network. It prints one line; the
@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ from count_tests import Count, count_cases, count_run  # noqa: E402
 from debian_tree import DebianError, bootstrap, cache_directory, cached  # noqa: E402
 
 SUITES = ("unit", "property", "case")
+HOST_COMPILER = re.compile(r"C compiler for the host machine: .*?\((\w+ [\d.]+)")
 SHOWN_LINES = 40
 NOBODY = 65534
 
@@ -42,8 +44,32 @@ TOOLS = ("gcc", "libc6-dev", "meson", "ninja-build", "pkgconf", "python3")
 LIBRARIES = ("libjansson-dev", "libsystemd-dev")
 # What is optional: cmocka, scdoc and systemd.pc, which two suites have in different packages.
 FEATURES = ("libcmocka-dev", "scdoc")
-SYSTEMD_PC = {"bookworm": "systemd", "trixie": "systemd-dev"}
-CROSS_TOOLS = ("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "meson", "ninja-build", "pkgconf")
+SYSTEMD_PC = {"bookworm": "systemd", "trixie": "systemd-dev", "sid": "systemd-dev"}
+MOVING = ("sid", "forky")
+# Debian's architecture: what its compiler is called, what meson and qemu call it, its byte order.
+FOREIGN = {
+    "arm64": ("aarch64-linux-gnu", "aarch64", "aarch64", "little"),
+    "s390x": ("s390x-linux-gnu", "s390x", "s390x", "big"),
+    "ppc64el": ("powerpc64le-linux-gnu", "ppc64", "ppc64le", "little"),
+    "riscv64": ("riscv64-linux-gnu", "riscv64", "riscv64", "little"),
+}
+CROSS_FILE = """[binaries]
+c = '{triplet}-gcc'
+ar = '{triplet}-ar'
+nm = '{triplet}-nm'
+strip = '{triplet}-strip'
+pkg-config = 'pkg-config'
+exe_wrapper = 'qemu-{qemu}'
+
+[properties]
+pkg_config_libdir = ['/usr/lib/{triplet}/pkgconfig', '/usr/share/pkgconfig']
+
+[host_machine]
+system = 'linux'
+cpu_family = '{family}'
+cpu = '{family}'
+endian = '{endian}'
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +83,8 @@ class Chroot:
     def path(self) -> Path:
         """Where it is, made first where the cache does not have it."""
         cache = cache_directory("HUGEPLAN_CHROOT_CACHE", "hugeplan-chroots")
-        recipe = "\n".join([*self.architectures, *self.packages, *[(ROOT / "tests/vm/debian_tree.py").read_text()]])
+        age = time.strftime("%G-%V") if self.suite in MOVING else "stable"  # made anew each week
+        recipe = "\n".join([*self.architectures, *self.packages, age, (ROOT / "tests/vm/debian_tree.py").read_text()])
         digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
         return cached(cache, f"{self.suite}-{self.architectures[0]}-{digest}", self._build)
 
@@ -84,31 +111,40 @@ BOOKWORM = native("bookworm", "clang")
 TRIXIE = native("trixie", "clang")
 BARE = Chroot("trixie", (*TOOLS, *LIBRARIES))
 I386 = native("bookworm", architecture="i386")
-# Debian 13's qemu has openat2(2).
-ARM64 = Chroot(
-    "trixie",
-    (
-        *CROSS_TOOLS,
-        "python3",
-        "qemu-user-static",
-        "libcmocka-dev:arm64",
-        *(f"{library}:arm64" for library in LIBRARIES),
-    ),
-    ("amd64", "arm64"),
-)
+SID = native("sid", "clang")
+
+
+def cross(suite: str, *architectures: str) -> Chroot:
+    """Compilers for foreign architectures, with the libraries of each. The qemu since Debian 13 has openat2(2)."""
+    packages = ["meson", "ninja-build", "pkgconf", "python3", "qemu-user"]
+    for name in architectures:
+        packages += [f"gcc-{FOREIGN[name][0]}", f"libc6-dev-{name}-cross"]
+        packages += [f"{package}:{name}" for package in (*LIBRARIES, "libcmocka-dev")]
+    return Chroot(suite, tuple(packages), ("amd64", *architectures))
+
+
+CROSS_TRIXIE = cross("trixie", "arm64", "riscv64")
+CROSS_FORKY = cross("forky", "s390x", "ppc64el")
 
 
 @dataclass(frozen=True)
 class Leg:
     name: str
     chroot: Chroot
-    systemd: str  # its version, to be sure of it
+    systemd: str  # its version, to be sure of it; none where the suite moves on
     options: tuple[str, ...] = ()  # of meson setup
     compiler: str = "gcc"
     has_tests: bool = True  # built with -Dtests; without, the cases are run all the same
     has_man: bool = True
     environment: tuple[str, ...] = ()
     patience: int = 3  # multiplies the tests' timeouts
+    foreign: str = ""  # one of FOREIGN: cross-compiled, and run by qemu
+
+
+def foreign_leg(name: str, chroot: Chroot, systemd: str) -> Leg:
+    """Emulated, a program takes ten times as long: fewer random runs, and more patience."""
+    return Leg(name, chroot, systemd, has_man=False, environment=("HISTORIES=200", "HUGEPLAN_FAULTS=few"), patience=20,
+               foreign=name)
 
 
 LEGS = (
@@ -120,14 +156,12 @@ LEGS = (
     # Nobody says that anything is off: none of it is there.
     Leg("trixie-gcc-bare", BARE, "257", has_tests=False, has_man=False),
     Leg("i386", I386, "252", environment=("setarch", "i686")),
-    Leg(
-        "arm64",
-        ARM64,
-        "257",
-        ("--cross-file=/mnt/source/tests/portability/arm64.ini",),
-        has_man=False,
-        patience=20,
-    ),
+    Leg("sid-gcc", SID, "", ("--buildtype=release",)),
+    Leg("sid-clang", SID, "", ("--buildtype=release",), "clang"),
+    foreign_leg("arm64", CROSS_TRIXIE, "257"),
+    foreign_leg("riscv64", CROSS_TRIXIE, "257"),
+    foreign_leg("s390x", CROSS_FORKY, ""),
+    foreign_leg("ppc64el", CROSS_FORKY, ""),
 )
 
 
@@ -145,6 +179,7 @@ class Run:
         self.log = log
         self.count = Count(0, 0, 0)
         self.remarks: list[str] = []
+        self.built_with = "nothing"
 
     def run(self) -> None:
         """Adds up `count`, and says in `remarks` what it is that failed or was skipped."""
@@ -155,14 +190,16 @@ class Run:
         try:
             self.chroot = self.leg.chroot.path()
             leg = self.leg
+            cross = self._cross_file() if leg.foreign else ()
             # Optimized: gcc looks deeper, and it is what is shipped.
-            self._do(
+            printed = self._do(
                 *("meson", "setup", "--prefix=/usr", "--buildtype=debugoptimized", "-Dwerror=true"),
-                *(*leg.options, "/mnt/build", "/mnt/source"),
+                *(*cross, *leg.options, "/mnt/build", "/mnt/source"),
             )
             # That the leg tests what its name says.
             found = {one["name"]: one["version"] for one in self._info("dependencies")}
-            if found["libsystemd"].split(".")[0] != self.leg.systemd:
+            self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {found['libsystemd']}"
+            if self.leg.systemd not in ("", found["libsystemd"].split(".")[0]):
                 raise LegError(f"systemd should be {self.leg.systemd}, and is {found['libsystemd']}")
             if bool(self._info("tests")) != self.leg.has_tests:
                 raise LegError("the tests are there, and should not be, or the other way round")
@@ -176,6 +213,12 @@ class Run:
         except (DebianError, LegError) as error:
             self.count.failed += 1
             self.remarks.append(str(error))
+
+    def _cross_file(self) -> tuple[str]:
+        triplet, family, qemu, endian = FOREIGN[self.leg.foreign]
+        text = CROSS_FILE.format(triplet=triplet, family=family, qemu=qemu, endian=endian)
+        (self.build / "cross.ini").write_text(text)
+        return ("--cross-file=/mnt/build/cross.ini",)
 
     def _info(self, what: str) -> list | dict:
         return json.loads((self.build / f"meson-info/intro-{what}.json").read_text())
@@ -209,10 +252,11 @@ class Run:
             code, output = self._call("python3", f"/mnt/source/tests/{test}", *arguments)
             self.count += count_cases({"stdout": output, "result": "FAIL" if code else "OK"})
 
-    def _do(self, *command: str) -> None:
-        code, _ = self._call(*command)
+    def _do(self, *command: str) -> str:
+        code, output = self._call(*command)
         if code != 0:
             raise LegError(f"{' '.join(command[:2])} exited {code}")
+        return output
 
     def _call(self, *command: str) -> tuple[int, str]:
         namespaces = ("--mount", "--pid", "--net", "--fork", "--kill-child")
@@ -244,6 +288,8 @@ def main() -> int:
         run.run()
         total += run.count
         print(f"# {leg.name}: {run.count}, {time.monotonic() - began:.0f} s", flush=True)
+        if options.table:
+            write_row(options.table, run)
         for remark in run.remarks:
             print(f"#   {remark}", flush=True)
         if run.count.failed:
@@ -260,6 +306,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--tarball", type=Path, required=True, help="a release, by meson dist")
     parser.add_argument("--build", type=Path, required=True, help="where to build")
     parser.add_argument("--logs", type=Path, help="default: where it builds")
+    parser.add_argument("--table", type=Path, help="a copy of docs/portability.md, to write the rows of these legs")
     parser.add_argument("legs", nargs="*", metavar="LEG", help=", ".join(by_name))
     options = parser.parse_args()
     if unknown := [name for name in options.legs if name not in by_name]:
@@ -280,6 +327,17 @@ def unpack(tarball: Path, directory: Path) -> Path:
         archive.extractall(directory)
     (source,) = directory.iterdir()
     return source
+
+
+def write_row(table: Path, run: Run) -> None:
+    """Replaces the row of a leg, or adds it at the end."""
+    leg = run.leg
+    words = [leg.name, leg.chroot.suite, run.built_with, " ".join(leg.options), time.strftime("%F"), str(run.count)]
+    row = f"| {' | '.join(words)} |".replace("|  |", "| |")
+    lines = table.read_text().splitlines()
+    at = [number for number, line in enumerate(lines) if line.startswith(f"| {leg.name} |")]
+    lines[at[0] if at else len(lines):at[0] + 1 if at else len(lines)] = [row]
+    table.write_text("\n".join(lines) + "\n")
 
 
 def show_end(log: Path) -> None:
