@@ -16,7 +16,7 @@ enum { CONFIG_LINE_BYTES_MAX = 8300 };
 const char *config_value_read(Arena *arena, const char *written, const char **ret,
                               const char **ret_remedy);
 
-/* ---- writing: config_write.c ---- */
+/* ---- writing: config_write.c, config_comment.c ---- */
 
 /* Adds the line KEY=VALUE, in quotes if VALUE needs them; adds nothing if VALUE is NULL. Reading the line gives VALUE
  * again, up to PATH_MAX bytes and except for bytes that text_printable() replaces. */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { COMMENT_COLUMNS = 88 };
-
 /* Returns whether VALUE would be read differently without quotes. */
 static bool needs_quotes(Arena *arena, const char *value) {
         const char *read, *remedy;
@@ -26,14 +24,4 @@ void config_add_value(Text *text, const char *key, const char *value) {
                 text_add_n(text, value, 1);
         }
         text_add(text, is_quoted ? "\"\n" : "\n");
-}
-
-void config_add_comment(Text *text, const char *format, ...) {
-        va_list arguments;
-
-        va_start(arguments, format);
-        text_add_wrapped(text, "# ", "#   ",
-                         text_printable(text->arena, arena_vprintf(text->arena, format, arguments)),
-                         COMMENT_COLUMNS);
-        va_end(arguments);
 }

@@ -483,18 +483,19 @@ int root_symlink(const Root *root, const char *target, const char *path) {
         return 0;
 }
 
-bool root_exists(const Root *root, const char *path) {
-        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH, 0);
+static bool can_open(const Root *root, const char *path, int flags) {
+        CLEANUP(close_fd) int fd = root_open_below(root, path, flags, 0);
 
         record_name(root, path);
         return root_note(root, path, fd) >= 0;
 }
 
-bool root_is_directory(const Root *root, const char *path) {
-        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
+bool root_exists(const Root *root, const char *path) {
+        return can_open(root, path, O_PATH);
+}
 
-        record_name(root, path);
-        return root_note(root, path, fd) >= 0;
+bool root_is_directory(const Root *root, const char *path) {
+        return can_open(root, path, O_PATH | O_DIRECTORY);
 }
 
 int root_stat(const Root *root, const char *path, struct stat *ret) {
