@@ -22,7 +22,7 @@ from check_linked import linked  # noqa: E402
 LIMITS = {
     "lines of src/": 60_085,
     "lines linked into hugepland": 24_510,
-    "lines linked into hugeplan-generator": 5_860,
+    "lines linked into hugeplan-generator": 5_570,
     "lines of tests/ and scripts/": 77_570,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
