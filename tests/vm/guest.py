@@ -55,11 +55,12 @@ CPU = "Nehalem,pdpe1gb=on,rdrand=on,cx16=off"
 # Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate,
 # and the guest's clock then runs seven times too fast. The HPET's rate needs no calibration. To fill all
 # memory with zeros once more when it is allocated is what takes longest to emulate, and to wait for other CPUs
-# to pass through their schedulers what takes longest of each unit's namespaces.
+# to pass through their schedulers what takes longest of each unit's namespaces. A program is translated anew
+# for each address that it is loaded at, so that it is always loaded at the same.
 KERNEL_ARGS = (
     f"root={ROOT_DEVICE} rootfstype=ext4 ro init=/usr/sbin/hugeplan-vm-init console=ttyS0 "
     "loglevel=4 panic=-1 mitigations=off edd=off raid=noautodetect audit=0 net.ifnames=0 "
-    "tsc=unstable init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
+    "tsc=unstable norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
 )
 # The second attempt at a boot that never reached its test tells what it does.
 LOUD_KERNEL_ARGS = (

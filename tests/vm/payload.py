@@ -118,7 +118,7 @@ def write_payload(
             "isEvidenceKept": is_evidence_kept,
         }
     )
-    files[f"{GUEST_HOME}/prepare"] = _prepare_script(enable)
+    files[f"{GUEST_HOME}/prepare"] = _prepare_script(enable, is_first)
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
         if is_first:
             if scenario.is_packaged:
@@ -179,8 +179,10 @@ def _built_rpm(name: str) -> bytes:
         return package.read_bytes()
 
 
-def _prepare_script(enable: list[str]) -> str:
-    lines = ["systemd-sysusers"]  # as the packages' scripts do
+def _prepare_script(enable: list[str], is_first: bool) -> str:
+    # As packages' scripts do; and /usr is as old as the payload's, so that systemd takes no boot for the first one after
+    # an update.
+    lines = ["systemd-sysusers", "touch /etc/.updated /var/.updated"] if is_first else []
     if enable:
         lines.append(f"SYSTEMD_OFFLINE=1 systemctl --quiet enable {' '.join(enable)}")
     return "\n".join(["set -e", *lines, ""])
