@@ -41,7 +41,7 @@ def cached(cache: Path, name: str, build: Callable[[Path], Path]) -> Path:
     and returns where."""
     cache.mkdir(parents=True, exist_ok=True)
     directory = cache / name
-    with _locked(cache / "lock"):
+    with _locked(cache / f"{name.partition('-')[0]}.lock"):
         if not directory.exists():
             if os.geteuid() != 0:
                 raise DebianError(f"building {directory} needs root")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds and caches the guest's disk: a small Debian with systemd and databases.
 
+    tests/vm/image.py SUITE...
+
 An image is a directory holding `disk.img` (raw; an MBR and one ext4 partition, never written to
 after it was made) and `vmlinuz`. It is named by a hash of everything that made it, so a change
 here makes a new image and nobody ever has to clean one by hand.
@@ -64,6 +66,7 @@ MASKED_UNITS = (
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
     "cryptsetup.target",
+    "dev-mqueue.mount",
     "dpkg-db-backup.timer",
     "e2scrub_all.timer",
     "e2scrub_reap.service",
@@ -90,11 +93,14 @@ MASKED_UNITS = (
     "systemd-pstore.service",
     "systemd-random-seed.service",
     "systemd-tmpfiles-clean.timer",
+    "systemd-tmpfiles-setup-dev-early.service",
+    "systemd-tmpfiles-setup-dev.service",
     "systemd-tpm2-setup-early.service",
     "systemd-tpm2-setup.service",
     "systemd-udev-load-credentials.service",
     "systemd-update-utmp-runlevel.service",
     "systemd-update-utmp.service",
+    "systemd-user-sessions.service",
     "veritysetup.target",
 )
 
@@ -268,3 +274,8 @@ def _partition_table(sectors: int) -> bytes:
     table[446 : 446 + len(entry)] = entry
     table[510:512] = b"\x55\xaa"
     return bytes(table)
+
+
+if __name__ == "__main__":
+    for named in sys.argv[1:]:
+        cached_image(named)
