@@ -52,7 +52,8 @@ def good() -> None:
     check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
     Path("/etc/hugeplan.d/20-new.conf").write_text(f"[Instance]\nPages={NEW}\n")
     # All boots from here on are counted on a full disk.
-    sh(f"dd if=/dev/zero of={FILLER} bs=1M; dd if=/dev/zero bs=4k oflag=append conv=notrunc of={FILLER}; sync")
+    nearly_all = int(output("df --output=avail -B1M / | tail -1")) - 8
+    sh(f"fallocate -l {nearly_all}M {FILLER}; dd if=/dev/zero bs=4k oflag=append conv=notrunc of={FILLER}; sync")
     left = output("df --output=avail / | tail -1")
     check_equal(int(left), 0, "good boot: then the disk is filled")
 
