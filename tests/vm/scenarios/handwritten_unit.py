@@ -69,5 +69,5 @@ SCENARIO = Scenario(
         "/usr/local/bin/map-huge-pages": (0o755, MAP_HUGE_PAGES),
     },
     enable=("handmade.service", "short.service"),
-    boots=(Boot(gate_by_hand),),
+    boots=(Boot(gate_by_hand, limit_sec=200),),
 )

@@ -67,5 +67,5 @@ def refused(name: str, why: str) -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("512M", cpus=0), Node(None), Node("1G")),
-    boots=(Boot(placed),),
+    boots=(Boot(placed, limit_sec=200),),
 )
