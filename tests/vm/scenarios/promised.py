@@ -111,7 +111,6 @@ def moved() -> None:
     configure("20-pg", described(node=0))
     short = [one["reason"] for one in hugeplan("plan")["instances"] if one["reason"]]
     check_equal(short, [], "moved: plan says that it can be had")
-    sh("systemctl daemon-reload")
     reloaded(0, "moved")
     kept = instance("pg")["untilRestart"]
     check(kept and kept["nodes"] == [{"node": 1, "pages": PAGES}],
@@ -125,7 +124,6 @@ def shrunk() -> None:
 
 def removed() -> None:
     configure("20-pg", None)
-    sh("systemctl daemon-reload")
     told = reloaded(0, "removed")
     check(f"{postgresql()} keeps" in told, "removed: the reload says who keeps its pages", told)
 
@@ -146,7 +144,6 @@ def put_back() -> None:
     if (CONFIG / "20-main.conf").exists():
         (CONFIG / "20-main.conf").unlink()
     configure("20-pg", described())
-    sh("systemctl daemon-reload")
     reloaded(0, "undone")
 
 
@@ -206,7 +203,6 @@ def touched(change: Callable[[], None]) -> None:
 def service(name: str, arguments: str) -> None:
     with open(f"/etc/systemd/system/{name}.service", "w") as file:
         file.write(pages_service(arguments))
-    sh("systemctl daemon-reload")
 
 
 def reloaded(code: int, what: str) -> str:
