@@ -20,7 +20,7 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 60_085,
+    "lines of src/": 59_900,
     "lines linked into hugepland": 24_510,
     "lines linked into hugeplan-generator": 5_570,
     "lines of tests/ and scripts/": 77_570,
