@@ -22,12 +22,13 @@ import unpack_host
 
 HERE = pathlib.Path(__file__).resolve().parent
 SKIP = 77
-PATIENCE = 20.0  # seconds; what a test waits for takes a fraction of one
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
 # What runs the programs where they were built for another machine; set by `meson test`.
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+SLOWNESS = 10 if WRAPPER else 1
+PATIENCE = 20.0 * SLOWNESS  # seconds; what a test waits for takes a fraction of one
 # Files of a case that are no part of its host.
 OWN_FILES = (".expected", ".command")
 OWN_NAMES = ("host", "tree", "README")
@@ -64,7 +65,7 @@ def parser(summary: str | None, *paths: str, rest: str | None = None) -> argpars
     return made
 
 
-def execute(command: list[str], cwd: str | pathlib.Path | None, timeout: float = 60, umask: int = -1,
+def execute(command: list[str], cwd: str | pathlib.Path | None, timeout: float = 60 * SLOWNESS, umask: int = -1,
             user: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, cwd=cwd, umask=umask,
                           user=user, env=ENVIRONMENT | environment, stdin=subprocess.DEVNULL)

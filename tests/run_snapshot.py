@@ -33,7 +33,8 @@ LOOKS = ["status", "plan", "verify", "check", "cmdline", "import", "report"]
 
 
 def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:
-    done = common.run(program, *arguments, root=root, cwd="/")
+    # Not "/": there qemu-user takes "proc/N" for its own process if it is N.
+    done = common.run(program, *arguments, root=root, cwd=root.parent)
     return run_cases.as_text(done.stdout, done.stderr, done.returncode, root)
 
 
