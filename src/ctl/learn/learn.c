@@ -380,10 +380,10 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         return seen;
 }
 
-/* Learns from the mappings of the running server. Returns whether anything was seen and is stored. */
-static bool look_while_it_runs(Command *command, const char *name) {
+/* Learns from the mappings of the running server. INSTANCE, which may be NULL, is as stored now. Returns whether anything
+ * was seen and is stored. */
+static bool look_while_it_runs(Command *command, const InstanceConfig *instance) {
         Arena *arena = command->arena;
-        const InstanceConfig *instance = config_find(read_config(command), name);
 
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
                 return false;
@@ -391,8 +391,8 @@ static bool look_while_it_runs(Command *command, const char *name) {
         Seen now = look_at_unit(command, instance, probe_topology(command->root, arena), &why);
 
         if (why)
-                log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s", name,
-                         why);
+                log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s",
+                         instance->name, why);
         if (!seen_is_any(&now))
                 return false;
         Learned learned = instance->learned;
@@ -409,9 +409,9 @@ static bool look_while_it_runs(Command *command, const char *name) {
                 log_line(
                         LOG_WARNING,
                         "%s: the measured size cannot be written to %s: %s; the next start will not know it",
-                        name, path, strerror(-r));
-        log_line(LOG_NOTICE, "%s: measured: %s (%s)", name, seen_describe(arena, &learned.seen),
-                 r < 0 ? "not stored" : path);
+                        instance->name, path, strerror(-r));
+        log_line(LOG_NOTICE, "%s: measured: %s (%s)", instance->name,
+                 seen_describe(arena, &learned.seen), r < 0 ? "not stored" : path);
         return r == 0;
 }
 
@@ -440,7 +440,7 @@ int verb_learn(Command *command) {
 
                 is_known = make_use(command, &lesson, topology, deadline_usec);
         }
-        if (look_while_it_runs(command, name))
+        if (look_while_it_runs(command, config_find(read_config(command), name)))
                 return EXIT_DONE;
         if (!is_learning)
                 log_line(LOG_NOTICE,
@@ -522,8 +522,10 @@ void learn_for_reload(Command *command) {
 
                 make_use(command, &lesson, topology, deadline_in(ANSWER_USEC));
         }
+        const Config *now = read_config(command);
+
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (!instance->learned.seen.unit ||
                     (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0))
-                        look_while_it_runs(command, instance->name);
+                        look_while_it_runs(command, config_find(now, instance->name));
 }
