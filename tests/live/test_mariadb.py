@@ -5,35 +5,28 @@ pages is never more, and hardly less; and with that figure in the pool the buffe
 
     HUGEPLAN_LIVE=1 test_mariadb.py HUGEPLANCTL
 
-Needs root, mariadbd 10.11.12 or later, a pool of 2M pages of which nothing is in use, and a host on
-which hugeplan is not installed. Everything of the server is in a directory of its own; the pools and
-/etc/hugeplan.d are put back. Skips (exit 77) with a reason.
+Needs what test_live.py needs, mariadbd 10.11.12 or later, and no pages of other sizes. Everything of the server is in a
+directory of its own; the pools and /etc/hugeplan.d are put back. Skips (exit 77) with a reason.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
-from collections.abc import Iterator
 
-CONFIG = pathlib.Path("/etc/hugeplan.d")
-HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages")
-POOL = HUGEPAGES / "hugepages-2048kB"
-PAGE = 2 << 20
+import test_live
+from test_live import CONFIG, HUGEPAGES, PAGE, PATIENCE, SKIP, check, set_pool
+from test_postgresql import pools_locked
+
 MIB = 1 << 20
 PAGES_MAX = 1000  # for the largest case; more would take the host's memory
-PATIENCE = 60.0
-SKIP = 77
 
 # Every group but the first is of the server's version, of another one, or of another program.
 SERVER = """\
@@ -93,28 +86,13 @@ def pages_of(size: int) -> int:
     return -(-size // PAGE)
 
 
-def count(attribute: str) -> int:
-    return int((POOL / attribute).read_text())
-
-
-def set_pool(pages: int) -> None:
-    (POOL / "nr_hugepages").write_text(f"{pages}\n")
-
-
 def why_not() -> str | None:
     """What is missing for these tests, if anything."""
-    if os.environ.get("HUGEPLAN_LIVE") != "1":
-        return "it changes this host's pools for a while; set HUGEPLAN_LIVE=1 to allow it"
-    if os.geteuid() != 0:
-        return "it needs root"
-    if not os.access(POOL / "nr_hugepages", os.W_OK):
-        return "this kernel has no pool of 2M pages that can be written"
-    if CONFIG.exists() and any(CONFIG.iterdir()):
-        return f"{CONFIG} has files: hugeplan is in use here"
-    if count("nr_hugepages") != count("free_hugepages"):
-        return "huge pages are in use"
-    for path in HUGEPAGES.glob("hugepages-*kB/nr_hugepages"):
-        if path.parent != POOL and int(path.read_text()) > 0:
+    reason = test_live.why_not()
+    if reason:
+        return reason
+    for path in HUGEPAGES.parent.glob("hugepages-*kB/nr_hugepages"):
+        if path.parent != HUGEPAGES and int(path.read_text()) > 0:
             return "there are pages of other sizes, which mariadbd would take"
     if not server_version():
         return "mariadbd is not installed"
@@ -134,20 +112,6 @@ def server_version() -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else ()
 
 
-@contextlib.contextmanager
-def host_as_it_was() -> Iterator[None]:
-    pages = count("nr_hugepages")
-    had_config = CONFIG.exists()
-    CONFIG.mkdir(exist_ok=True)
-    try:
-        yield
-    finally:
-        set_pool(pages)
-        shutil.rmtree(CONFIG)
-        if had_config:
-            CONFIG.mkdir()
-
-
 class Server:
     """mariadbd, up to where it takes connections."""
 
@@ -160,12 +124,13 @@ class Server:
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def __enter__(self) -> Server:
-        end = time.monotonic() + PATIENCE
-        while "ready for connections" not in self.log.read_text():
-            if self.process.poll() is not None or time.monotonic() > end:
-                self.__exit__()
-                raise AssertionError(f"mariadbd does not start:\n{self.log.read_text()}")
-            time.sleep(0.02)
+        try:
+            test_live.wait_until("mariadbd has started", lambda: self.process.poll() is not None
+                                 or "ready for connections" in self.log.read_text())
+            check(self.process.poll() is None, f"mariadbd does not start:\n{self.log.read_text()}")
+        except test_live.Failure:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_unused: object) -> None:
@@ -237,7 +202,6 @@ class MariadbTest(unittest.TestCase):
                 pages = self.figure()
                 self.assertLess(pages, PAGES_MAX)
                 set_pool(pages)
-                self.assertEqual(count("nr_hugepages"), pages, "the kernel has no such pool")
                 with Server(self.directory) as server:
                     taken = server.huge_pages()
                 print(f"{' '.join(options.split()) or 'defaults'}: {pages} pages, {taken} taken")
@@ -282,6 +246,7 @@ if __name__ == "__main__":
     if missing:
         print(f"skipped: {missing}")
         sys.exit(SKIP)
-    with host_as_it_was():
+    with pools_locked(), test_live.host_as_it_was():
+        CONFIG.mkdir(exist_ok=True)
         result = unittest.main(exit=False).result
     sys.exit(not result.wasSuccessful())
