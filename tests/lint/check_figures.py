@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 59_900,
     "lines linked into hugepland": 24_510,
     "lines linked into hugeplan-generator": 5_570,
-    "lines of tests/ and scripts/": 77_570,
+    "lines of tests/ and scripts/": 77_200,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 4,
