@@ -13,6 +13,7 @@ shift 3
 mount --bind "$root" "$root"
 mount -o remount,bind,ro "$root"
 mount -t proc proc "$root/proc"
+mount -t devpts -o ptmxmode=0666 devpts "$root/dev/pts"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount -t tmpfs -o mode=0755 tmpfs "$root/mnt"
 mkdir "$root/mnt/source" "$root/mnt/build"
