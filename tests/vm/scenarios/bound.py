@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from databases import (
+    WITHOUT_INSPECTION,
     charged,
     check_postgresql,
     drop_in,
@@ -199,6 +200,7 @@ SCENARIO = Scenario(
         "/etc/hugeplan.d/20-mariadb.conf": (
             f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
         ),
+        **WITHOUT_INSPECTION,
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": f"""\
 [mariadb-5.5]
 innodb_buffer_pool_size = 1T
