@@ -31,12 +31,19 @@ typedef struct Scene {
 
 /* ---- what there is ---- */
 
-static const char *do_config(void *context, const StoryLine *line) {
+/* What is planned is made anew. */
+static Scene *changed(void *context) {
         Scene *scene = context;
+
+        scene->plan = NULL;
+        return scene;
+}
+
+static const char *do_config(void *context, const StoryLine *line) {
+        Scene *scene = changed(context);
 
         scene->config = NULL;
         scene->config_text = *line->rest ? line->rest : NULL;
-        scene->plan = NULL;
         return NULL;
 }
 
@@ -47,39 +54,33 @@ static void add_line(Text *text, const StoryLine *line) {
 }
 
 static const char *do_host_line(void *context, const StoryLine *line) {
-        Scene *scene = context;
+        Scene *scene = changed(context);
 
         add_line(&scene->host, line);
         scene->topology = NULL;
-        scene->plan = NULL;
         return NULL;
 }
 
 static const char *do_host(void *context, const StoryLine *line) {
-        Scene *scene = context;
+        Scene *scene = changed(context);
 
         scene->host = text_in(line->arena);
         if (text_equals(line->words[0], "even"))
                 text_add(&scene->host, "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
                                        "node 1 total=20G free=4048M\n");
         scene->topology = NULL;
-        scene->plan = NULL;
         return NULL;
 }
 
 static const char *do_running_line(void *context, const StoryLine *line) {
-        Scene *scene = context;
-
-        add_line(&scene->running_lines, line);
-        scene->plan = NULL;
+        add_line(&changed(context)->running_lines, line);
         return NULL;
 }
 
 static const char *do_nobody(void *context, const StoryLine *line) {
-        Scene *scene = context;
+        Scene *scene = changed(context);
 
         scene->running_lines = text_in(line->arena);
-        scene->plan = NULL;
         if (scene->ledger)
                 scene->ledger->holds = (LedgerHolds){};
         return NULL;
@@ -91,18 +92,16 @@ static Topology *topology_of(Scene *scene) {
         return scene->topology;
 }
 
-static Ledger *ledger_of(Scene *scene) {
-        scene->plan = NULL;
+static Ledger *ledger_of(void *context) {
+        Scene *scene = changed(context);
+
         if (!scene->ledger)
                 scene->ledger = ledger_new(scene->arena, "boot");
         return scene->ledger;
 }
 
 static const char *do_forget(void *context, const StoryLine *line UNUSED) {
-        Scene *scene = context;
-
-        scene->ledger = NULL;
-        scene->plan = NULL;
+        changed(context)->ledger = NULL;
         return NULL;
 }
 
@@ -146,24 +145,20 @@ static const char *do_granted(void *context, const StoryLine *line) {
 }
 
 static const char *do_limit(void *context, const StoryLine *line) {
-        Scene *scene = context;
-
-        *vec_push(line->arena, &scene->limits) = (PoolLimit){
+        *vec_push(line->arena, &changed(context)->limits) = (PoolLimit){
                 .node = (unsigned) story_number_at(line, 1),
                 .page_size_bytes = size_of(line),
                 .persistent_pages = story_number_at(line, 2),
                 .cannot_demote = story_has_word(line, "unsplittable"),
                 .reason = {REASON_FRAGMENTED, "in small pieces", "reboot"},
         };
-        scene->plan = NULL;
         return NULL;
 }
 
 static const char *do_flag(void *context, const StoryLine *line) {
-        Scene *scene = context;
+        Scene *scene = changed(context);
         const char *flag = line->words[0];
 
-        scene->plan = NULL;
         if (text_equals(flag, "incomplete"))
                 scene->is_incomplete = true;
         else if (text_equals(flag, "restarted"))
@@ -258,10 +253,7 @@ static const char *do_now(void *context, const StoryLine *line) {
 }
 
 static const char *do_plan(void *context, const StoryLine *line UNUSED) {
-        Scene *scene = context;
-
-        scene->plan = NULL;
-        plan_of(scene);
+        plan_of(changed(context));
         return NULL;
 }
 
@@ -310,18 +302,15 @@ static const char *do_planned(void *context, const StoryLine *line) {
 
         if (text_equals(what, "grants"))
                 return grants_text(line->arena, plan, line->words[1]);
-        if (text_equals(what, "reason"))
-                return reason_id(planned->reason.kind);
-        if (text_equals(what, "why"))
-                return planned->reason.text;
-        if (text_equals(what, "remedy"))
-                return planned->reason.remedy;
-        if (text_equals(what, "exposed"))
-                return reason_id(planned->exposed.kind);
-        if (text_equals(what, "exposed-why"))
-                return planned->exposed.text;
-        if (text_equals(what, "exposed-remedy"))
-                return planned->exposed.remedy;
+        const Reason *reason = text_starts_with(what, "exposed") ? &planned->exposed
+                                                                 : &planned->reason;
+
+        if (text_equals(what, "reason") || text_equals(what, "exposed"))
+                return reason_id(reason->kind);
+        if (text_ends_with(what, "why"))
+                return reason->text;
+        if (text_ends_with(what, "remedy"))
+                return reason->remedy;
         if (text_equals(what, "size"))
                 return format_page_size(line->arena, planned->page_size_bytes);
         if (text_equals(what, "wanted"))
