@@ -9,12 +9,10 @@
 /* ---- present size ---- */
 
 static Figure gather(const SuggestInput *input, const Engine *engine, const EngineTarget *target) {
-        uint64_t page_size_bytes = topology_usual_page_size(input->topology);
-        Figures figures = {};
-
-        input->gatherer->gather(input->gatherer, input->arena, engine, target, &page_size_bytes,
-                                page_size_bytes > 0, &figures);
-        return figures.items[figures.n - 1];
+        return gathered_figure(
+                input->arena, engine, target,
+                input->gatherer->gather(input->gatherer, input->arena, engine, target),
+                topology_usual_page_size(input->topology));
 }
 
 static void add_figure(const SuggestInput *input, const Candidate *candidate, const Figure *figure,

@@ -49,14 +49,12 @@ static json_t *settings_to_json(Arena *arena, const Settings *settings) {
         return list;
 }
 
-static const Figure *gather(Command *command, const Engine *engine, const EngineTarget *target,
-                            const SourceText *input) {
+static const Gathered *gather(Command *command, const Engine *engine, const EngineTarget *target,
+                              const SourceText *input) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        Figures figures = {};
 
         owner.input = input;
-        owner.gatherer.gather(&owner.gatherer, command->arena, engine, target, NULL, 0, &figures);
-        return &figures.items[0];
+        return owner.gatherer.gather(&owner.gatherer, command->arena, engine, target);
 }
 
 /* Reads the settings of the file that --from= names, as the owner of the file; standard input is parsed like a file. */
@@ -77,17 +75,17 @@ static int read_from(Command *command, const Engine *engine, Settings *ret) {
                 input = error < 0 ? (SourceText){.error = error}
                                   : (SourceText){.text = text, .size = size};
         }
-        const Figure *found = gather(command, engine, &target, is_input ? &input : NULL);
+        const Gathered *found = gather(command, engine, &target, is_input ? &input : NULL);
 
-        VEC_FOREACH(problem, &found->gathered->problems.list)
+        VEC_FOREACH(problem, &found->problems.list)
                 log_line(LOG_WARNING, "%s", diag_format(command->arena, problem));
-        if (found->wrong)
-                log_line(LOG_ERR, "%s%s%s", found->wrong, found->remedy ? "; " : "",
+        if (found->incomplete)
+                log_line(LOG_ERR, "%s%s%s", found->incomplete, found->remedy ? "; " : "",
                          !found->remedy   ? ""
                          : geteuid() == 0 ? "pass it by --from=- <FILE"
                                           : found->remedy);
-        vec_push_all(command->arena, ret, &found->gathered->settings);
-        return found->wrong ? -EINVAL : 0;
+        vec_push_all(command->arena, ret, &found->settings);
+        return found->incomplete ? -EINVAL : 0;
 }
 
 /* ---- limits of containers ---- */
@@ -226,10 +224,10 @@ static Settings read_settings(Command *command, const InstanceConfig *config,
                                             config->engine->title);
                 return (Settings){};
         }
-        const Figure *found = gather(command, config->engine, &target, NULL);
+        const Gathered *found = gather(command, config->engine, &target, NULL);
 
-        *ret_why_not = found->wrong;
-        return found->wrong ? (Settings){} : found->gathered->settings;
+        *ret_why_not = found->incomplete;
+        return found->incomplete ? (Settings){} : found->settings;
 }
 
 static void print_rooms(const Goal *goal, const Room *rooms, size_t n) {

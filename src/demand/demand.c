@@ -91,8 +91,8 @@ static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const F
                 REASON_SIZE_UNKNOWN,
                 arena_printf(arena, "its size is not known yet: %s",
                              figure ? figure->wrong : "nothing was learned at an earlier start"),
-                figure && figure->remedy
-                        ? figure->remedy
+                figure && figure->gathered && figure->gathered->remedy
+                        ? figure->gathered->remedy
                         : arena_printf(
                                   arena,
                                   "%sstart %s, before which %s is asked (see the unit's log for the result); or set Memory= or Pages=",

@@ -16,7 +16,6 @@ typedef struct Figure {
         const char *instance;
         Sizing sizing;            /* for pages of sizing.page_size_bytes */
         const char *wrong;        /* why there is no figure, of any page size; NULL: sizing holds */
-        const char *remedy;       /* what to do about it; NULL: the general advice */
         const Gathered *gathered; /* the input of the figure; NULL: not known */
 } Figure;
 

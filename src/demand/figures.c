@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "demand/figures.h"
 
+#include "base/text.h"
 #include "demand/unit_policy.h"
+
+enum { SENTENCE_BYTES_MAX = 400 };
 
 EngineTarget figures_target(const InstanceConfig *instance, const Topology *topology) {
         return (EngineTarget){
@@ -15,54 +18,55 @@ EngineTarget figures_target(const InstanceConfig *instance, const Topology *topo
         };
 }
 
-const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
-                          const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret) {
-        Settings settings = {};
-
-        /* The base page is not a setting that can be changed. */
-        vec_push_all(arena, &settings, &gathered->settings);
-        settings_add_host(arena, &settings, 0, target->base_page_bytes);
-        return engine_size(engine, arena, &settings, page_size_bytes, ret);
-}
-
-void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
-                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
-                    Figures *ret) {
+Gathered *gathered_read(Arena *arena, const Engine *engine, const EngineTarget *target,
+                        const Sources *sources) {
         Gathered *gathered = ARENA_NEW(arena, Gathered);
 
         gathered->problems = diags_in(arena);
-        const char *wrong =
+        gathered->incomplete =
                 target->is_alone
                         ? settings_file_gather(arena, engine, target, sources, gathered)
                         : engine_reader(engine)->gather(arena, engine, target, sources, gathered);
-
-        gathered->incomplete = wrong;
         settings_add_host(arena, &gathered->settings, target->n_cpus, 0);
+        return gathered;
+}
 
-        for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
-                Figure figure = {.instance = target->instance, .gathered = gathered};
+Figure gathered_figure(Arena *arena, const Engine *engine, const EngineTarget *target,
+                       const Gathered *gathered, uint64_t page_size_bytes) {
+        Figure figure = {
+                .instance = target->instance, .gathered = gathered, .wrong = gathered->incomplete};
+        Settings settings = {};
 
-                wrong = gathered_size(arena, engine, target, gathered, page_sizes[i],
-                                      &figure.sizing);
-                if (!wrong)
-                        *vec_push(arena, ret) = figure;
-        }
-        if (wrong || n_page_sizes == 0)
-                *vec_push(arena, ret) = (Figure){
-                        .instance = target->instance, .gathered = gathered, .wrong = wrong};
+        if (figure.wrong || page_size_bytes == 0)
+                return figure;
+        /* The base page is not a setting that can be changed. */
+        vec_push_all(arena, &settings, &gathered->settings);
+        settings_add_host(arena, &settings, 0, target->base_page_bytes);
+        figure.wrong = engine_size(engine, arena, &settings, page_size_bytes, &figure.sizing);
+        /* Both may quote values of settings, and no page of text is printed. */
+        if (figure.wrong)
+                figure.wrong = text_excerpt(arena, figure.wrong, SENTENCE_BYTES_MAX);
+        if (figure.sizing.caveat)
+                figure.sizing.caveat =
+                        text_excerpt(arena, figure.sizing.caveat, SENTENCE_BYTES_MAX);
+        return figure;
 }
 
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                  const Gatherer *gatherer, Figures *figures) {
         const EngineTarget target = figures_target(instance, topology);
+        const Gathered *gathered = gatherer->gather(gatherer, arena, instance->engine, &target);
         const uint64_t *sizes;
         size_t n = instance_page_sizes(arena, instance, topology, &sizes);
-        Figures found = {};
+        Figure figure = gathered_figure(arena, instance->engine, &target, gathered, 0);
 
-        gatherer->gather(gatherer, arena, instance->engine, &target, sizes, n, &found);
-        VEC_FOREACH(figure, &found)
-                if (figure->wrong || n > 0)
-                        *vec_push(arena, figures) = *figure;
+        for (size_t i = 0; i < n && !figure.wrong; i++) {
+                figure = gathered_figure(arena, instance->engine, &target, gathered, sizes[i]);
+                if (!figure.wrong)
+                        *vec_push(arena, figures) = figure;
+        }
+        if (figure.wrong)
+                *vec_push(arena, figures) = figure;
 }
 
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,

@@ -7,24 +7,22 @@
 
 #include <jansson.h>
 
-/* Reads a database's own files: in this process, or in one of its own that runs as their owner (inspect/gather.h). Adds
- * one figure for each of the PAGE_SIZES that the rule covers (one without a size if there are none), and one that says
- * what is wrong, if anything is. Each has what was gathered; `instance` is the target's. */
+/* Reads a database's own files: in this process, or in one of its own that runs as their owner (inspect/gather.h).
+ * Returns what was found, also if something is wrong (`incomplete`). */
 typedef struct Gatherer Gatherer;
 struct Gatherer {
-        void (*gather)(const Gatherer *gatherer, Arena *arena, const Engine *engine,
-                       const EngineTarget *target, const uint64_t *page_sizes, size_t n_page_sizes,
-                       Figures *ret);
+        const Gathered *(*gather)(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                                  const EngineTarget *target);
 };
 
-/* Computes the size from what was GATHERED of TARGET and its host's base page; returns as engine_size() does. */
-const char *gathered_size(Arena *arena, const Engine *engine, const EngineTarget *target,
-                          const Gathered *gathered, uint64_t page_size_bytes, Sizing *ret);
+/* Does what a Gatherer does, in this process from SOURCES. */
+Gathered *gathered_read(Arena *arena, const Engine *engine, const EngineTarget *target,
+                        const Sources *sources);
 
-/* Adds a Gatherer's figures, read in this process from SOURCES. */
-void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
-                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
-                    Figures *ret);
+/* Returns the size by what was GATHERED of TARGET and by its host's base page, or what is wrong. For a PAGE_SIZE_BYTES
+ * of 0 there is no size. */
+Figure gathered_figure(Arena *arena, const Engine *engine, const EngineTarget *target,
+                       const Gathered *gathered, uint64_t page_size_bytes);
 
 typedef enum FiguresWanted {
         FIGURES_UNLEARNED, /* only of page sizes without a learned one: at boot, and on reload */
@@ -45,11 +43,8 @@ EngineTarget figures_target(const InstanceConfig *instance, const Topology *topo
 
 /* ---- what a reader process has found, on its way to the caller (inspect/gather.h) ---- */
 
-/* Returns the figures of one target, which share what was gathered. */
-json_t *figures_to_json(Arena *arena, const Figures *figures);
+json_t *gathered_to_json(Arena *arena, const Gathered *gathered);
 
-/* Returns 0, or -EINVAL. The figures were made from files that others wrote, who may control the reader: every member
- * is checked, and one that is invalid refuses all. Strings are printable and bounded; sizes are of PAGE_SIZES, each
- * once. INSTANCE is the figures' name (NULL: none yet). */
-int figures_from_json(Arena *arena, const json_t *json, const char *instance,
-                      const uint64_t *page_sizes, size_t n_page_sizes, Figures *ret);
+/* Returns 0, or -EINVAL. It was made from files that others wrote, who may control the reader: every member is checked,
+ * and one that is invalid refuses all. Strings are printable and bounded. */
+int gathered_from_json(Arena *arena, const json_t *json, Gathered *ret);

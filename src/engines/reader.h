@@ -35,9 +35,11 @@ typedef struct Gathered {
         const char *user; /* the user that runs the server; NULL: not known */
         /* The settings that a command line gives, which must be passed to a program that is asked. */
         Settings options;
-        const char *program;    /* the server's, if the unit names it; NULL: not known */
-        const char *untrusted;  /* why no program may be asked with these options; NULL: it may */
-        const char *incomplete; /* why further settings may exist; NULL: all were read */
+        const char *program;   /* the server's, if the unit names it; NULL: not known */
+        const char *untrusted; /* why no program may be asked with these options; NULL: it may */
+        const char *
+                incomplete; /* why there is no size: further settings may exist; NULL: all were read */
+        const char *remedy; /* what to do about `incomplete`; NULL: the general advice */
 } Gathered;
 
 /* The user of a question that needs no rights. */

@@ -19,8 +19,6 @@ typedef struct Errand {
         const Engine *engine;
         const EngineTarget *target;
         const Person *person;
-        const uint64_t *page_sizes;
-        size_t n_page_sizes;
         uint64_t deadline_usec;
         const SourceText *input;
 } Errand;
@@ -29,24 +27,16 @@ typedef struct Errand {
 
 static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
         const Errand *errand = userdata;
-        Figures figures = {};
 
         sources->input = errand->input;
-        figures_gather(arena, errand->engine, errand->target, &sources->sources, errand->page_sizes,
-                       errand->n_page_sizes, &figures);
-        VEC_FOREACH(figure, &figures) {
-                Gathered *gathered = arena_memdup(arena, figure->gathered, sizeof(Gathered));
+        Gathered *gathered =
+                gathered_read(arena, errand->engine, errand->target, &sources->sources);
 
-                gathered->untrusted =
-                        sources->foreign
-                                ? arena_printf(
-                                          arena,
-                                          "it is not asked, because others can change its settings: %s",
-                                          sources->foreign)
-                                : NULL;
-                figure->gathered = gathered;
-        }
-        return figures_to_json(arena, &figures);
+        if (sources->foreign)
+                gathered->untrusted = arena_printf(
+                        arena, "it is not asked, because others can change its settings: %s",
+                        sources->foreign);
+        return gathered_to_json(arena, gathered);
 }
 
 /* ---- in the caller ---- */
@@ -63,7 +53,7 @@ bool gather_was_denied(const Figures *figures) {
                                                      is_denied(problem->text))));
 }
 
-static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Figures *ret) {
+static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Gathered *ret) {
         json_t *json = NULL;
         const char *wrong = reader_ask(root, arena, errand->person,
                                        MIN(READER_USEC, deadline_left_usec(errand->deadline_usec)),
@@ -71,15 +61,14 @@ static const char *send_reader(const Root *root, Arena *arena, Errand *errand, F
 
         if (wrong)
                 return wrong;
-        int r = figures_from_json(arena, json, errand->target->instance, errand->page_sizes,
-                                  errand->n_page_sizes, ret);
+        int r = gathered_from_json(arena, json, ret);
 
         json_decref(json);
         return r < 0 ? READER_NO_ANSWER : NULL;
 }
 
-/* Sets the remedy for unreadable files of FIGURES. PERSON has tried to read them; NULL: this process's user has. */
-static void explain_denied(Arena *arena, const Person *person, Figures *figures) {
+/* Sets the remedy for unreadable files. PERSON has tried to read them; NULL: this process's user has. */
+static void explain_denied(Arena *arena, const Person *person, Gathered *gathered) {
         const char *remedy = "run this as root, which reads the database's files as their owner";
 
         if (person && geteuid() == 0)
@@ -87,21 +76,18 @@ static void explain_denied(Arena *arena, const Person *person, Figures *figures)
                         arena,
                         "its files are read as %s: let that user read them, or name the database's owner in User=",
                         person->name);
-        VEC_FOREACH(figure, figures) {
-                if (is_denied(figure->wrong))
-                        figure->remedy = remedy;
-                if (figure->gathered)
-                        VEC_FOREACH(problem, &figure->gathered->problems.list)
-                                if (is_denied(problem->text))
-                                        problem->remedy = remedy;
-        }
+        if (is_denied(gathered->incomplete))
+                gathered->remedy = remedy;
+        VEC_FOREACH(problem, &gathered->problems.list)
+                if (is_denied(problem->text))
+                        problem->remedy = remedy;
 }
 
 /* Asks ENGINE's program for the version, which sizes depend on: the files may lack it, or have an old one. */
-static void complete_version(const Root *root, Arena *arena, const Errand *errand, Figures *found) {
+static void complete_version(const Root *root, Arena *arena, const Errand *errand,
+                             Gathered *gathered) {
         const EngineReader *reader = engine_reader(errand->engine);
         const HostSources sources = host_sources(root, arena);
-        Gathered *gathered = arena_memdup(arena, found->items[0].gathered, sizeof(Gathered));
         Question question = {};
         Version known = {}, said = {};
         const char *version;
@@ -125,14 +111,6 @@ static void complete_version(const Root *root, Arena *arena, const Errand *erran
         settings_add(
                 arena, &gathered->settings, "server_version", version,
                 arena_printf(arena, "%s --version", text_base_name(question.program.items[0])));
-        VEC_FOREACH(figure, found) {
-                figure->gathered = gathered;
-                /* Without a page size nothing was sized: a snapshot records only what was read. */
-                if (!figure->wrong && figure->sizing.page_size_bytes > 0)
-                        figure->wrong = gathered_size(arena, errand->engine, errand->target,
-                                                      gathered, figure->sizing.page_size_bytes,
-                                                      &figure->sizing);
-        }
 }
 
 /* Sets *RET to the owner of the configuration found as GUESS. Returns whether that is another user. */
@@ -153,51 +131,39 @@ const char *gather_whose(Arena *arena, const Gathered *gathered) {
         return find_better(arena, gathered, &us, &better) ? owner_say_other(arena, &better) : NULL;
 }
 
-static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *engine,
-                         const EngineTarget *target, const uint64_t *page_sizes,
-                         size_t n_page_sizes, Figures *ret) {
+static const Gathered *gather_there(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                                    const EngineTarget *target) {
         /* The gatherer is the first member. */
         const OwnerGatherer *owner = (const OwnerGatherer *) gatherer;
         const Root *root = owner->root;
         Person person = {}, better = {};
-        Errand errand = {
-                engine,       target, &person, page_sizes, n_page_sizes, owner->deadline_usec,
-                owner->input,
-        };
-        Figures found = {};
+        Errand errand = {engine, target, &person, owner->deadline_usec, owner->input};
+        Gathered *found = ARENA_NEW(arena, Gathered);
 
         if (!root_is_host(root)) {
                 HostSources sources = host_sources(root, arena);
 
                 sources.input = owner->input;
-                figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
-                               &found);
-                explain_denied(arena, NULL, &found);
-                vec_push_all(arena, ret, &found);
-                return;
+                found = gathered_read(arena, engine, target, &sources.sources);
+                explain_denied(arena, NULL, found);
+                return found;
         }
         bool is_guess;
         const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
 
         if (!wrong)
-                wrong = send_reader(root, arena, &errand, &found);
-        if (!wrong && is_guess && find_better(arena, found.items[0].gathered, &person, &better)) {
+                wrong = send_reader(root, arena, &errand, found);
+        if (!wrong && is_guess && find_better(arena, found, &person, &better)) {
                 errand.person = &better;
-                found = (Figures){};
-                wrong = send_reader(root, arena, &errand, &found);
+                wrong = send_reader(root, arena, &errand, found);
         }
-        if (!wrong)
-                complete_version(root, arena, &errand, &found);
-        explain_denied(arena, errand.person, &found);
-        vec_push_all(arena, ret, &found);
         if (wrong) {
-                Gathered *nothing = ARENA_NEW(arena, Gathered);
-
-                nothing->problems = diags_in(arena);
-                nothing->incomplete = wrong;
-                *vec_push(arena, ret) =
-                        (Figure){.instance = target->instance, .gathered = nothing, .wrong = wrong};
+                *found = (Gathered){.problems = diags_in(arena), .incomplete = wrong};
+                return found;
         }
+        complete_version(root, arena, &errand, found);
+        explain_denied(arena, errand.person, found);
+        return found;
 }
 
 OwnerGatherer gather_as_owner(const Root *root) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
- * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
+ * may have the reader. The first byte says which: 'f' what was gathered, 'o' entries of oratab, 'a' rows of alert logs,
  * 'l' what a gate says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
@@ -28,7 +28,7 @@ static void free_lasting(void) {
         lasting = arena_free(lasting);
 }
 
-/* ---- figures ---- */
+/* ---- what was gathered ---- */
 
 static void check_settings(const Settings *settings) {
         VEC_FOREACH(setting, settings) {
@@ -53,13 +53,12 @@ static void check_gathered(Arena *arena, const Gathered *gathered) {
                 require_printable(diag_format(arena, problem));
 }
 
-static void check_round_trip(Arena *arena, const Figures *figures) {
-        json_t *json = figures_to_json(arena, figures), *same;
-        Figures again;
+static void check_round_trip(Arena *arena, const Gathered *gathered) {
+        json_t *json = gathered_to_json(arena, gathered), *same;
+        Gathered again;
 
-        require(json && figures_from_json(arena, json, "pg", page_sizes, ARRAY_LEN(page_sizes),
-                                          &again) == 0);
-        same = figures_to_json(arena, &again);
+        require(json && gathered_from_json(arena, json, &again) == 0);
+        same = gathered_to_json(arena, &again);
         require(json_equal(json, same));
         json_decref(json);
         json_decref(same);
@@ -101,32 +100,24 @@ static void check_lesson(Arena *arena, const Figures *figures) {
         require(lesson_use(&lesson) == LESSON_SAME);
 }
 
-static void read_figures(Arena *arena, const json_t *json) {
-        Figures figures, unsized;
+static void read_gathered(Arena *arena, const json_t *json) {
+        const EngineTarget target = {.instance = "pg", .base_page_bytes = 4 * KIB};
+        Gathered gathered;
+        Figures figures = {};
 
-        if (figures_from_json(arena, json, NULL, NULL, 0, &unsized) == 0)
-                check_gathered(arena, unsized.items[0].gathered);
-        if (figures_from_json(arena, json, "pg", page_sizes, ARRAY_LEN(page_sizes), &figures) < 0)
+        if (gathered_from_json(arena, json, &gathered) < 0)
                 return;
-        /* At most one size for each page size, and it adds up. */
-        unsigned n_seen[ARRAY_LEN(page_sizes)] = {0};
+        check_gathered(arena, &gathered);
+        for (size_t i = 0; i < ARRAY_LEN(page_sizes); i++) {
+                const Figure figure = gathered_figure(arena, instance_before()->engine, &target,
+                                                      &gathered, page_sizes[i]);
 
-        require(figures.n > 0);
-        check_gathered(arena, figures.items[0].gathered);
-        VEC_FOREACH(figure, &figures) {
-                bool is_known = figure->wrong;
-
-                require_printable(figure->wrong);
-                require_printable(figure->remedy);
-                for (size_t i = 0; i < ARRAY_LEN(page_sizes) && !figure->wrong; i++)
-                        if (figure->sizing.page_size_bytes == page_sizes[i]) {
-                                is_known = true;
-                                require(n_seen[i]++ == 0);
-                        }
-                require(is_known);
-                require(*render_sizing(arena, &figure->sizing, &(RenderOptions){}));
+                *vec_push(arena, &figures) = figure;
+                require_printable(figure.wrong);
+                if (!figure.wrong)
+                        require(*render_sizing(arena, &figure.sizing, &(RenderOptions){}));
         }
-        check_round_trip(arena, &figures);
+        check_round_trip(arena, &gathered);
         check_lesson(arena, &figures);
 }
 
@@ -180,7 +171,7 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
         json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
 
         if (json && kind == 'f')
-                read_figures(arena, json);
+                read_gathered(arena, json);
         else if (json && kind == 'l')
                 read_learned(arena, json);
         else if (json && kind == 'o')

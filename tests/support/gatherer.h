@@ -10,13 +10,12 @@ typedef struct SourcesGatherer {
         const Sources *sources;
 } SourcesGatherer;
 
-static inline void gather_here(const Gatherer *gatherer, Arena *arena, const Engine *engine,
-                               const EngineTarget *target, const uint64_t *page_sizes,
-                               size_t n_page_sizes, Figures *ret) {
+static inline const Gathered *gather_here(const Gatherer *gatherer, Arena *arena,
+                                          const Engine *engine, const EngineTarget *target) {
         /* The gatherer is the first member. */
         const SourcesGatherer *here = (const SourcesGatherer *) gatherer;
 
-        figures_gather(arena, engine, target, here->sources, page_sizes, n_page_sizes, ret);
+        return gathered_read(arena, engine, target, here->sources);
 }
 
 static inline SourcesGatherer figures_gatherer(const Sources *sources) {

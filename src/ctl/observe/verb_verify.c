@@ -31,21 +31,20 @@ static void read_settings(const Verification *verification, ProofInput *input, S
         const StatusInstance *instance = input->instance;
         OwnerGatherer owner = gather_as_owner(verification->command->root);
         Arena *arena = verification->command->arena;
-        Figures figures = {};
 
         if (!config || config->refusal || !config->engine->has_auto)
                 return;
         const EngineTarget target = figures_target(config, verification->topology);
 
-        owner.gatherer.gather(&owner.gatherer, arena, config->engine, &target,
-                              &instance->page_size_bytes, instance->page_size_bytes > 0, &figures);
-        if (figures.n == 0)
-                return;
-        const Gathered *gathered = figures.items[0].gathered;
+        const Gathered *gathered =
+                owner.gatherer.gather(&owner.gatherer, arena, config->engine, &target);
+        Figure *figure = ARENA_NEW(arena, Figure);
 
+        *figure = gathered_figure(arena, config->engine, &target, gathered,
+                                  instance->page_size_bytes);
         input->settings = &gathered->settings;
-        input->wrong = figures.items[0].wrong;
-        input->sizing = input->wrong ? NULL : &figures.items[0].sizing;
+        input->wrong = figure->wrong;
+        input->sizing = figure->wrong ? NULL : &figure->sizing;
         input->n_sessions_max = engine_sessions(config->engine, gathered);
         if (gathered->incomplete && engine_reader(config->engine)->sessions_setting)
                 *vec_push(arena, &look->missing) = arena_printf(

@@ -95,8 +95,11 @@ static Figures case_figures(Arena *arena, const Case *c, const Config *config, c
                 const EngineTarget target = figures_target(instance, topology);
 
                 if (engine_reader(instance->engine)->gather)
-                        figures_gather(arena, instance->engine, &target, case_sources(arena, c),
-                                       NULL, 0, &figures);
+                        *vec_push(arena, &figures) =
+                                gathered_figure(arena, instance->engine, &target,
+                                                gathered_read(arena, instance->engine, &target,
+                                                              case_sources(arena, c)),
+                                                0);
                 return figures;
         }
         figure.gathered = case_gathered(arena, c);

@@ -90,7 +90,9 @@ TEST(wrong_figure) {
 
         *wrong = (Figure){.instance = "other", .wrong = "of another one"};
         assert_reason(automatic(arena, "", &figures), REASON_SIZE_UNKNOWN, "nothing was learned");
-        *wrong = (Figure){.instance = "pg", .wrong = "it has no files", .remedy = "make some"};
+        *wrong = (Figure){.instance = "pg",
+                          .wrong = "it has no files",
+                          .gathered = &(Gathered){.remedy = "make some"}};
         const DemandInstance *demand = automatic(arena, "", &figures);
 
         assert_reason(demand, REASON_SIZE_UNKNOWN, "its size is not known yet: it has no files");

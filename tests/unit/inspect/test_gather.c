@@ -22,7 +22,8 @@ static void give_away(const Tree *tree, const char *path) {
 
 /* The figure of a PostgreSQL with this in its postgresql.conf. */
 static const Figure *gather(const Tree *tree, const char *settings) {
-        Figures *figures = ARENA_NEW(tree->arena, Figures);
+        const Engine *engine = engine_find("postgresql");
+        Figure *figure = ARENA_NEW(tree->arena, Figure);
         const EngineTarget target = {
                 .instance = "pg",
                 .data_directory = tree_path(tree, "/data"),
@@ -38,11 +39,11 @@ static const Figure *gather(const Tree *tree, const char *settings) {
         assert_int_equal(root_open("/", &host), 0);
         const OwnerGatherer owner = gather_as_owner(host);
 
-        owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find("postgresql"), &target,
-                              &page_size, 1, figures);
+        *figure = gathered_figure(
+                tree->arena, engine, &target,
+                owner.gatherer.gather(&owner.gatherer, tree->arena, engine, &target), page_size);
         root_free(host);
-        assert_int_equal(figures->n, 1);
-        return &figures->items[0];
+        return figure;
 }
 
 TREE_TEST(own_files) {
@@ -85,12 +86,12 @@ TREE_TEST(no_sizes) {
                         .data_directory = tree_path(tree, "/data"),
                         .config_file = tree_path(tree, "/data/my.cnf"),
                 };
-                Figures figures = {};
+                const Engine *engine = engine_find(names[i]);
+                const Figure figure = gathered_figure(
+                        tree->arena, engine, &target,
+                        owner.gatherer.gather(&owner.gatherer, tree->arena, engine, &target), 0);
 
-                owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find(names[i]), &target,
-                                      NULL, 0, &figures);
-                assert_int_equal(figures.n, 1);
-                assert_int_equal(figures.items[0].sizing.pages, 0);
+                assert_int_equal(figure.sizing.pages, 0);
         }
         root_free(host);
 }
@@ -146,8 +147,7 @@ TREE_TEST(not_his) {
 
 /* ---- a file that the caller names, or hands over ---- */
 
-static const Figure *gather_alone(const Tree *tree, const char *path, const SourceText *input) {
-        Figures *figures = ARENA_NEW(tree->arena, Figures);
+static const Gathered *gather_alone(const Tree *tree, const char *path, const SourceText *input) {
         const EngineTarget target = {.config_file = path, .is_alone = true};
         Root *host;
 
@@ -155,16 +155,16 @@ static const Figure *gather_alone(const Tree *tree, const char *path, const Sour
         OwnerGatherer owner = gather_as_owner(host);
 
         owner.input = input;
-        owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find("postgresql"), &target,
-                              NULL, 0, figures);
+        const Gathered *gathered = owner.gatherer.gather(&owner.gatherer, tree->arena,
+                                                         engine_find("postgresql"), &target);
+
         root_free(host);
-        assert_int_equal(figures->n, 1);
-        return &figures->items[0];
+        return gathered;
 }
 
-static const char *value_of(const Figure *figure, const char *name) {
-        assert_null(figure->wrong);
-        return settings_find(&figure->gathered->settings, name)->value;
+static const char *value_of(const Gathered *gathered, const char *name) {
+        assert_null(gathered->incomplete);
+        return settings_find(&gathered->settings, name)->value;
 }
 
 /* By its owner's rights, and root's own by nobody's: what only root may read root hands over, and who has no rights
@@ -178,24 +178,27 @@ TREE_TEST(named_file) {
         tree_write(tree, "/x.conf", "shared_buffers = 3GB\n");
         assert_text(value_of(gather_alone(tree, path, NULL), "shared_buffers"), "3GB");
         assert_int_equal(chmod(path, 0600), 0);
-        const Figure *figure = gather_alone(tree, path, NULL);
+        const Gathered *gathered = gather_alone(tree, path, NULL);
 
         if (geteuid() == 0) {
-                assert_contains(figure->wrong, "x.conf: cannot be read: Permission denied");
-                assert_true(gather_was_denied(&(Figures){.items = (Figure *) figure, .n = 1}));
+                Figure figure = {.gathered = gathered, .wrong = gathered->incomplete};
+
+                assert_contains(figure.wrong, "x.conf: cannot be read: Permission denied");
+                assert_true(gather_was_denied(&(Figures){.items = &figure, .n = 1}));
                 assert_contains(
                         gather_alone(tree, "/dev/stdin", &(SourceText){include, strlen(include), 0})
-                                ->wrong,
+                                ->incomplete,
                         "Permission denied");
                 give_away(tree, "/x.conf");
-                figure = gather_alone(tree, path, NULL);
+                gathered = gather_alone(tree, path, NULL);
         }
-        assert_text(value_of(figure, "shared_buffers"), "3GB");
+        assert_text(value_of(gathered, "shared_buffers"), "3GB");
         assert_text(value_of(gather_alone(tree, "/dev/stdin", &input), "shared_buffers"), "2GB");
-        assert_contains(gather_alone(tree, "/dev/stdin", &(SourceText){.error = -EFBIG})->wrong,
-                        "/dev/stdin: cannot be read: it is larger than 1M");
+        assert_contains(
+                gather_alone(tree, "/dev/stdin", &(SourceText){.error = -EFBIG})->incomplete,
+                "/dev/stdin: cannot be read: it is larger than 1M");
         assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
-        assert_contains(gather_alone(tree, tree_path(tree, "/fifo"), NULL)->wrong,
+        assert_contains(gather_alone(tree, tree_path(tree, "/fifo"), NULL)->incomplete,
                         "it is not a regular file");
 }
 
@@ -233,52 +236,36 @@ TREE_TEST(whose) {
 
 /* ---- the answer of one who has the reader ---- */
 
-static int take(Arena *arena, const char *text, Figures *ret) {
-        json_t *json = json_loads(text, 0, NULL);
-        int r;
-
-        assert_non_null(json);
-        r = figures_from_json(arena, json, "pg", &page_size, 1, ret);
-        json_decref(json);
-        return r;
-}
-
-#define GATHERED                                                                    \
-        "{\"settings\":[],\"problems\":[],\"version\":null,\"dataDirectory\":null," \
-        "\"configFile\":null,\"read\":false,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null,\"incomplete\":null}"
-
-static char *answer(Arena *arena, const char *gathered, const char *page_size_bytes,
-                    const char *pages, const char *bytes, const char *rest) {
-        return arena_printf(
-                arena,
-                "{\"gathered\":%s,\"figures\":[{\"pageSizeBytes\":%s,\"pages\":%s,"
-                "\"bytes\":%s,\"mappingBytes\":0,\"exact\":false,\"caveat\":null,\"steps\":[],"
-                "\"wrong\":null,\"remedy\":null%s}]}",
-                gathered, page_size_bytes, pages, bytes, rest);
-}
+#define GATHERED(settings, is_read, rest)                                                       \
+        "{\"settings\":" settings ",\"problems\":[],\"version\":\"15\",\"dataDirectory\":null," \
+        "\"configFile\":null,\"read\":" is_read ",\"user\":null,\"options\":[],"                \
+        "\"program\":null,\"untrusted\":null,\"incomplete\":null" rest "}"
 
 TREE_TEST(answers) {
-        Arena *arena = ((const Tree *) tree)->arena;
-        Figures figures = {};
-
-        assert_int_equal(
-                take(arena, answer(arena, GATHERED, "2097152", "2", "4194304", ""), &figures), 0);
-        assert_int_equal(figures.items[0].sizing.pages, 2);
-        const char *wrong[] = {
-                answer(arena, GATHERED, "4096", "2", "8192", ""),
-                answer(arena, GATHERED, "2097152", "2", "4194305", ""),
-                answer(arena, GATHERED, "2097152", "-2", "-4194304", ""),
-                answer(arena, GATHERED, "2097152", "2.5", "4194304", ""),
-                answer(arena, GATHERED, "2097152", "2", "4194304", ",\"more\":1"),
-                answer(arena, "null", "2097152", "2", "4194304", ""),
-                answer(arena, "{}", "2097152", "2", "4194304", ""),
-                "{\"gathered\":" GATHERED ",\"figures\":[]}",
-                "{\"gathered\":" GATHERED ",\"figures\":{}}",
-                "{\"gathered\":" GATHERED "}",
-                "[]",
+        static const struct {
+                const char *text;
+                int r;
+        } answers[] = {
+                {GATHERED("[]", "false", ""), 0},
+                {GATHERED("[[\"a\",\"1\",null]]", "true", ""), 0},
+                {GATHERED("[[\"a\",\"1\"]]", "true", ""), -EINVAL},
+                {GATHERED("[[\"a\",null,null]]", "true", ""), -EINVAL},
+                {GATHERED("{}", "true", ""), -EINVAL},
+                {GATHERED("null", "true", ""), -EINVAL},
+                {GATHERED("[]", "1", ""), -EINVAL},
+                {GATHERED("[]", "false", ",\"more\":1"), -EINVAL},
+                {"{\"settings\":[]}", -EINVAL},
+                {"{}", -EINVAL},
+                {"[]", -EINVAL},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-                if (take(arena, wrong[i], &figures) != -EINVAL)
-                        fail_msg("taken: %s", wrong[i]);
+        ARRAY_FOREACH(answer, answers, ARRAY_LEN(answers)) {
+                json_t *json = json_loads(answer->text, 0, NULL);
+                Gathered gathered;
+
+                assert_non_null(json);
+                if (gathered_from_json(((const Tree *) tree)->arena, json, &gathered) != answer->r)
+                        fail_msg("not as it should: %s", answer->text);
+                json_decref(json);
+        }
 }

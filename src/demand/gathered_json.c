@@ -13,7 +13,6 @@ enum {
         SENTENCE_BYTES_MAX = 400,
         SETTINGS_MAX = 4096,
         PROBLEMS_MAX = 256,
-        STEPS_MAX = 64,
 };
 
 /* ---- out ---- */
@@ -45,40 +44,18 @@ static json_t *diags_to_json(Arena *arena, const Diags *diags) {
                         "remedy", string_to_json(arena, diag->remedy)));
 }
 
-static json_t *figure_to_json(Arena *arena, const Figure *figure) {
-        const Sizing *sizing = &figure->sizing;
-        json_t *steps = ARRAY_TO_JSON(
-                step, sizing->steps.items, MIN(sizing->steps.n, (size_t) STEPS_MAX),
-                json_pack("[ooo]", string_to_json(arena, step->what),
-                          string_to_json(arena, step->formula), count_to_json(step->bytes)));
-
-        return json_pack("{so so so so sb so so so so}", "pageSizeBytes",
-                         count_to_json(sizing->page_size_bytes), "pages",
-                         count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
-                         "mappingBytes", count_to_json(sizing->mapping_bytes), "exact",
-                         sizing->is_exact, "caveat", string_to_json(arena, sizing->caveat), "steps",
-                         steps, "wrong", string_to_json(arena, figure->wrong), "remedy",
-                         string_to_json(arena, figure->remedy));
-}
-
-json_t *figures_to_json(Arena *arena, const Figures *figures) {
-        const Gathered *gathered = figures->n > 0 ? figures->items[0].gathered : NULL;
-        json_t *found = json_null();
-
-        if (gathered)
-                found = json_pack("{so so so so so sb so so so so so}", "settings",
-                                  all_settings_to_json(arena, &gathered->settings), "problems",
-                                  diags_to_json(arena, &gathered->problems), "version",
-                                  string_to_json(arena, gathered->version), "dataDirectory",
-                                  string_to_json(arena, gathered->data_directory), "configFile",
-                                  string_to_json(arena, gathered->config_file), "read",
-                                  gathered->is_read, "user", string_to_json(arena, gathered->user),
-                                  "options", all_settings_to_json(arena, &gathered->options),
-                                  "program", string_to_json(arena, gathered->program), "untrusted",
-                                  string_to_json(arena, gathered->untrusted), "incomplete",
-                                  string_to_json(arena, gathered->incomplete));
-        return json_pack("{so so}", "gathered", found, "figures",
-                         VEC_TO_JSON(figure, figures, figure_to_json(arena, figure)));
+json_t *gathered_to_json(Arena *arena, const Gathered *gathered) {
+        return json_pack("{so so so so so sb so so so so so}", "settings",
+                         all_settings_to_json(arena, &gathered->settings), "problems",
+                         diags_to_json(arena, &gathered->problems), "version",
+                         string_to_json(arena, gathered->version), "dataDirectory",
+                         string_to_json(arena, gathered->data_directory), "configFile",
+                         string_to_json(arena, gathered->config_file), "read", gathered->is_read,
+                         "user", string_to_json(arena, gathered->user), "options",
+                         all_settings_to_json(arena, &gathered->options), "program",
+                         string_to_json(arena, gathered->program), "untrusted",
+                         string_to_json(arena, gathered->untrusted), "incomplete",
+                         string_to_json(arena, gathered->incomplete));
 }
 
 /* ---- in: each returns 0 or -EINVAL ---- */
@@ -151,21 +128,11 @@ static int take_diag(Arena *arena, const json_t *json, void *ret) {
         return 0;
 }
 
-static int take_step(Arena *arena, const json_t *row, void *ret) {
-        SizingStep *step = vec_push(arena, &((Sizing *) ret)->steps);
-
-        return json_array_size(row) == 3 &&
-                               take_needed(arena, json_array_get(row, 0), &step->what) == 0 &&
-                               take_string(arena, json_array_get(row, 1), &step->formula) == 0
-                       ? figure_count_from_json(json_array_get(row, 2), &step->bytes)
-                       : -EINVAL;
-}
-
-static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
+int gathered_from_json(Arena *arena, const json_t *json, Gathered *ret) {
         const json_t *settings, *problems, *version, *data, *config, *is_read, *user, *options,
                 *program, *untrusted, *incomplete;
 
-        ret->problems = diags_in(arena);
+        *ret = (Gathered){.problems = diags_in(arena)};
         if (json_unpack((json_t *) json,
                         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}", "settings",
                         &settings, "problems", &problems, "version", &version, "dataDirectory",
@@ -184,63 +151,6 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
             take_sentence(arena, incomplete, &ret->incomplete) < 0)
                 return -EINVAL;
         ret->is_read = json_is_true(is_read);
-        return 0;
-}
-
-static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
-        const json_t *page_size, *pages, *bytes, *mapping, *exact, *caveat, *steps, *wrong, *remedy;
-        Sizing *sizing = &ret->sizing;
-
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
-                        "pageSizeBytes", &page_size, "pages", &pages, "bytes", &bytes,
-                        "mappingBytes", &mapping, "exact", &exact, "caveat", &caveat, "steps",
-                        &steps, "wrong", &wrong, "remedy", &remedy) < 0 ||
-            figure_count_from_json(page_size, &sizing->page_size_bytes) < 0 ||
-            figure_count_from_json(pages, &sizing->pages) < 0 ||
-            figure_count_from_json(bytes, &sizing->bytes) < 0 ||
-            figure_count_from_json(mapping, &sizing->mapping_bytes) < 0 ||
-            !json_is_boolean(exact) || take_sentence(arena, caveat, &sizing->caveat) < 0 ||
-            take_list(arena, steps, STEPS_MAX, take_step, sizing) < 0 ||
-            take_sentence(arena, wrong, &ret->wrong) < 0 ||
-            take_sentence(arena, remedy, &ret->remedy) < 0)
-                return -EINVAL;
-        sizing->is_exact = json_is_true(exact);
-        return 0;
-}
-
-int figures_from_json(Arena *arena, const json_t *json, const char *instance,
-                      const uint64_t *page_sizes, size_t n_page_sizes, Figures *ret) {
-        Gathered *gathered = ARENA_NEW(arena, Gathered);
-        const json_t *found, *list, *row;
-        Figures figures = {};
-        size_t i;
-
-        if (json_unpack((json_t *) json, "{s:o, s:o !}", "gathered", &found, "figures", &list) <
-                    0 ||
-            take_gathered(arena, found, gathered) < 0 || !json_is_array(list) ||
-            json_array_size(list) == 0 || json_array_size(list) > n_page_sizes + 1)
-                return -EINVAL;
-        json_array_foreach(list, i, row) {
-                Figure figure = {.instance = instance, .gathered = gathered};
-
-                if (take_figure(arena, row, &figure) < 0)
-                        return -EINVAL;
-                const Sizing *sizing = &figure.sizing;
-                uint64_t bytes = MIN(mul_saturated(sizing->pages, sizing->page_size_bytes),
-                                     (uint64_t) INT64_MAX);
-
-                /* The figure adds up, saturated at INT64_MAX; its page size was asked for, and no other figure has
-                 * it. */
-                if (!figure.wrong && n_page_sizes > 0 &&
-                    (bytes != sizing->bytes ||
-                     !ARRAY_ANY(size, page_sizes, n_page_sizes, sizing->page_size_bytes == *size) ||
-                     VEC_ANY(other, &figures,
-                             !other->wrong &&
-                                     other->sizing.page_size_bytes == sizing->page_size_bytes)))
-                        return -EINVAL;
-                *vec_push(arena, &figures) = figure;
-        }
-        *ret = figures;
         return 0;
 }
 
