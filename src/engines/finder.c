@@ -25,7 +25,6 @@ static bool is_same(const Candidate *a, const Candidate *b) {
 void finder_add(Finder *finder, const Candidate *found) {
         Candidate candidate = *found;
 
-        candidate.is_elsewhere = candidate.is_elsewhere || finder->is_elsewhere;
         if (candidate.is_elsewhere)
                 candidate.target.data_directory = NULL;
         Candidate *known = VEC_FIND(other, &finder->candidates, is_same(other, &candidate));
@@ -130,7 +129,6 @@ const char *finder_program(Arena *arena, const Process *process) {
 static void add_process(Finder *finder, const Engine *engine, const Process *process,
                         const char *program) {
         const char *service = finder_service(process);
-        const char *data = finder_data_directory(process, engine);
         const char *found = arena_printf(finder->arena, "process %" PRIu64, process->pid);
         Candidate candidate = {
                 .engine = engine,
@@ -138,12 +136,13 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                 .title = engine->title,
                 .found = found,
                 .target = {.unit = service,
-                           .data_directory = data,
+                           .data_directory = finder_data_directory(process, engine),
                            .user = finder_user(finder, process)},
                 .process = process,
+                .is_elsewhere = process->is_elsewhere,
         };
 
-        if (!service && !finder->is_elsewhere)
+        if (!service && !process->is_elsewhere)
                 candidate.note = arena_printf(
                         finder->arena,
                         "It runs in no service of the host%s%s%s, so it does not wait for "
@@ -152,7 +151,8 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                         process->unit ? ")" : "");
         if (engine_finder(engine)->describe)
                 engine_finder(engine)->describe(finder, &candidate, NULL, program);
-        if (service || finder->is_elsewhere || (engine->reserves && data)) {
+        if (service || process->is_elsewhere ||
+            (engine->reserves && candidate.target.data_directory)) {
                 finder_add(finder, &candidate);
                 return;
         }
@@ -162,37 +162,25 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                             : "it runs in no service of the host's");
 }
 
-/* Searches the processes with this IS_ELSEWHERE; their paths are valid in their own root directory. */
-static void find_where(Finder *finder, bool is_elsewhere) {
-        const Processes *all = finder->processes;
-        Processes *some = ARENA_NEW(finder->arena, Processes);
+static bool is_of(Finder *finder, const Engine *engine, const Process *process,
+                  const char *program) {
+        const EngineFinder *own = engine_finder(engine);
 
-        VEC_FOREACH(process, all)
-                if (process->is_elsewhere == is_elsewhere)
-                        *vec_push(finder->arena, some) = *process;
-        finder->processes = some;
-        finder->is_elsewhere = is_elsewhere;
-        VEC_FOREACH(process, some) {
-                const char *program = finder_program(finder->arena, process);
-
-                for (size_t i = 0; i < n_engines; i++) {
-                        const EngineFinder *of_engine = engine_finder(engines[i]);
-
-                        if (engines[i]->servers && text_has_word(engines[i]->servers, program) &&
-                            (!of_engine->is_process || of_engine->is_process(process)))
-                                add_process(finder, engines[i], process, program);
-                }
-        }
-        for (size_t i = 0; i < n_engines; i++)
-                if (engine_finder(engines[i])->find_running)
-                        engine_finder(engines[i])->find_running(finder, engines[i]);
-        finder->processes = all;
-        finder->is_elsewhere = false;
+        return own->is_process ? own->is_process(finder, process)
+                               : engine->servers && text_has_word(engine->servers, program);
 }
 
+/* Processes in other root directories, where their paths are valid, come after the host's own. */
 void find_in_processes(Finder *finder) {
-        find_where(finder, false);
-        find_where(finder, true);
+        for (int is_elsewhere = 0; is_elsewhere < 2; is_elsewhere++)
+                VEC_FOREACH(process, finder->processes) {
+                        const char *program = finder_program(finder->arena, process);
+
+                        for (size_t i = 0; i < n_engines; i++)
+                                if (process->is_elsewhere == (is_elsewhere > 0) &&
+                                    is_of(finder, engines[i], process, program))
+                                        add_process(finder, engines[i], process, program);
+                }
         finder_looked(finder, "processes", finder->processes->n);
 }
 

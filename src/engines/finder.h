@@ -46,17 +46,14 @@ typedef struct Finder {
         VEC(Candidate) candidates;
         FinderPlaces places;
         PassedOvers passed_over;
-        bool is_elsewhere; /* the processes are in other root directories */
 } Finder;
 
 /* All members may be NULL. ENGINE is the engine that the finder belongs to. */
 typedef struct EngineFinder {
         /* Finds installed databases other than the units that the engine's traits name. */
         void (*find_installed)(Finder *finder, const Engine *engine);
-        /* Finds running databases, in place of the search for processes by the engine's servers. */
-        void (*find_running)(Finder *finder, const Engine *engine);
-        /* Returns whether PROCESS, one of the engine's servers, is a database. NULL: each is. */
-        bool (*is_process)(const Process *process);
+        /* Returns whether PROCESS is a database of this engine's. NULL: each of the engine's servers is. */
+        bool (*is_process)(Finder *finder, const Process *process);
         /* Finds databases that no other finder has found. */
         void (*find_rest)(Finder *finder, const Engine *engine);
         /* Adds details to a candidate: PROGRAM is the engine's program that UNIT starts; if UNIT is NULL, the one that

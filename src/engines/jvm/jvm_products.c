@@ -138,7 +138,7 @@ Reads jvm_variable_reads(const char *name) {
 /* ---- databases that no instance describes ---- */
 
 /* The files of its unit may have further options. */
-static bool is_process(const Process *process) {
+static bool is_process(Finder *finder UNUSED, const Process *process) {
         return source_names_have(&process->arguments, "-XX:+UseLargePages");
 }
 

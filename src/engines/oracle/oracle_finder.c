@@ -38,53 +38,45 @@ static void find_installed(Finder *finder, const Engine *engine) {
         }
 }
 
-/* An instance's process monitor, "ora_pmon_SID", works in ORACLE_HOME/dbs. */
-static void find_running(Finder *finder, const Engine *engine) {
+/* Returns the SID of an instance's process monitor, "ora_pmon_SID"; "": another process. */
+static const char *monitored_sid(const Process *process) {
         static const char monitor[] = "ora_pmon_";
-        Arena *arena = finder->arena;
-        OracleInstances instances = oracle_instances_read(arena, finder->sources);
+        const char *title = process->arguments.n > 0 ? process->arguments.items[0] : "";
 
-        VEC_FOREACH(process, finder->processes) {
-                const char *title = process->arguments.n > 0 ? process->arguments.items[0] : "";
-                const char *sid = text_starts_with(title, monitor) ? title + strlen(monitor) : "";
-
-                if (!oracle_sid_is_valid(sid))
-                        continue;
-                const OracleInstance *known = oracle_instances_find(&instances, sid);
-                const char *name = arena_printf(arena, "oracle-%s", sid);
-
-                /* dbstart starts some together with others, and then no candidate is named after them. */
-                if (known && known->is_started &&
-                    !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name)))
-                        continue;
-                finder_add(
-                        finder,
-                        &(Candidate){
-                                .engine = engine,
-                                .name = name,
-                                .title = arena_printf(arena, "Oracle instance %s", sid),
-                                .found = arena_printf(arena, "process %" PRIu64, process->pid),
-                                .target = {.unit = finder_service(process),
-                                           .data_directory = finder_is_path(process->directory)
-                                                                     ? process->directory
-                                                                     : NULL,
-                                           .user = finder_user(finder, process)},
-                                .note = finder_service(process)
-                                                ? NULL
-                                                : "It runs in no service of the host: name the service that will "
-                                                  "start it in Unit=",
-                                .process = process,
-                        });
-        }
+        return text_starts_with(title, monitor) ? title + strlen(monitor) : "";
 }
 
-static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit UNUSED,
+static bool is_process(Finder *finder, const Process *process) {
+        Arena *arena = finder->arena;
+        const char *sid = monitored_sid(process), *name = arena_printf(arena, "oracle-%s", sid);
+
+        if (!oracle_sid_is_valid(sid))
+                return false;
+        OracleInstances instances = oracle_instances_read(arena, finder->sources);
+        const OracleInstance *known = oracle_instances_find(&instances, sid);
+
+        /* dbstart starts some together with others, and then no candidate is named after them. */
+        return !known || !known->is_started ||
+               VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name));
+}
+
+/* The monitor works in ORACLE_HOME/dbs. */
+static void describe(Finder *finder, Candidate *candidate, const UnitFile *unit,
                      const char *program UNUSED) {
+        const Process *process = candidate->process;
+
         candidate->title = "Oracle instances that dbstart starts";
+        if (unit)
+                return;
+        candidate->name = arena_printf(finder->arena, "oracle-%s", monitored_sid(process));
+        candidate->title =
+                arena_printf(finder->arena, "Oracle instance %s", monitored_sid(process));
+        if (finder_is_path(process->directory))
+                candidate->target.data_directory = process->directory;
 }
 
 const EngineFinder finder_oracle = {
         .find_installed = find_installed,
-        .find_running = find_running,
+        .is_process = is_process,
         .describe = describe,
 };
