@@ -320,25 +320,6 @@ static void find_in_templates(Finder *finder, const SourceNames *templates) {
 
 /* ---- quadlets ---- */
 
-/* Returns the last value of KEY in [Container]; NULL: none. */
-static const char *container_value(const Finder *finder, const SourceText *text, const char *key) {
-        SourceLines lines = source_lines(text);
-        const char *value = NULL, *line;
-        bool is_container = false;
-
-        while ((line = source_line(finder->arena, &lines))) {
-                line = text_strip(finder->arena, line);
-                if (*line == '[')
-                        is_container = text_equals(line, "[Container]");
-                if (!is_container || !text_starts_with(line, key))
-                        continue;
-                line += strlen(key) + strspn(line + strlen(key), " \t");
-                if (*line == '=')
-                        value = text_strip(finder->arena, line + 1);
-        }
-        return value && *value ? value : NULL;
-}
-
 /* podman makes NAME.service of NAME.container. Source: podman-systemd.unit(5) (directories, Image=, ServiceName=). A
  * container's paths are those of its own root directory. */
 static void find_in_quadlets(Finder *finder) {
@@ -358,8 +339,9 @@ static void find_in_quadlets(Finder *finder) {
                                 continue;
                         const char *path = arena_printf(arena, "%s/%s", *directory, *name);
                         SourceText text = source_read(finder->sources, arena, path);
-                        const char *image = container_value(finder, &text, "Image");
-                        const char *service = container_value(finder, &text, "ServiceName");
+                        const UnitFile *quadlet = unit_file_parse(arena, *name, path, &text);
+                        const char *image = unit_file_value(quadlet, "Container", "Image");
+                        const char *service = unit_file_value(quadlet, "Container", "ServiceName");
                         const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
 
                         n++;

@@ -329,6 +329,16 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
                 read_line(reader, &place, text_string(&whole));
 }
 
+UnitFile *unit_file_parse(Arena *arena, const char *name, const char *path,
+                          const SourceText *text) {
+        UnitFile *unit = ARENA_NEW(arena, UnitFile);
+        Reader reader = {.arena = arena, .unit = unit};
+
+        *unit = (UnitFile){.name = name, .fragment_path = path, .arena = arena};
+        read_text(&reader, path, text);
+        return unit;
+}
+
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name) {
         UnitFile *unit = ARENA_NEW(arena, UnitFile);
         Reader reader = {.arena = arena, .sources = sources, .unit = unit};
