@@ -68,8 +68,10 @@ def refusals_stay_in_sight() -> None:
 
 
 def exactly_as_planned() -> None:
+    if not output("uname -r").startswith("6.1."):
+        skip("a kernel that miscounts is told the right counts", "this one does not")
+        return
     # Surplus on node 1.
-    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
     placed(STANDING, "without surplus")
     OVERCOMMIT.write_text(f"{SURPLUS}\n")
     start_pages("first", f"hold {sum(STANDING.values())}")
