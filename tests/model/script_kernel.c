@@ -303,8 +303,17 @@ static int kernel_set(void *context, int by, ScriptTarget target, int node, uint
 
         if (target == SCRIPT_SET_SYSCTL)
                 return write_by(kernel, by, PATH_NR_HUGEPAGES, text);
-        return write_by(kernel, by,
-                        host_pool_path(kernel->arena, node, page_bytes, attributes[target]), text);
+        const char *path = host_pool_path(kernel->arena, node, page_bytes, attributes[target]);
+        int r = write_by(kernel, by, path, text);
+
+        /* A page that others are just writing to cannot be moved out of a gigantic one for that moment. */
+        for (int i = 0; i < 20 && r == 0 && target == SCRIPT_SET_POOL && page_bytes == GIB &&
+                        host_read_number(path) < n_pages;
+             i++) {
+                usleep(50000);
+                r = write_by(kernel, by, path, text);
+        }
+        return r;
 }
 
 static int kernel_write(void *context, const char *path, const char *text) {
