@@ -413,6 +413,10 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
             keeper->asked.config->host.on_drift == DRIFT_REPORT)
                 detect_drift(keeper, view);
+        /* Another size was reported meanwhile, which the plan of this round does not know. */
+        if ((gate->is_starting || gate->is_restarting) && keeper->round.apply &&
+            keeper->round.is_another_wanted)
+                return GATE_WAIT;
         /* A start is judged by current counts only. */
         Look *seen = gate->is_starting || !view->status ? look_now(keeper, view) : view->seen;
 
