@@ -101,10 +101,11 @@ static int take_list(Arena *arena, const json_t *list, size_t max,
 static int take_setting(Arena *arena, const json_t *row, void *ret) {
         Setting *setting = vec_push(arena, (Settings *) ret);
 
+        /* Without an origin it would be the administrator's own. */
         return json_array_size(row) == 3 &&
                                take_needed(arena, json_array_get(row, 0), &setting->name) == 0 &&
                                take_needed(arena, json_array_get(row, 1), &setting->value) == 0
-                       ? take_string(arena, json_array_get(row, 2), &setting->origin)
+                       ? take_needed(arena, json_array_get(row, 2), &setting->origin)
                        : -EINVAL;
 }
 

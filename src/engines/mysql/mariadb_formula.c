@@ -219,9 +219,12 @@ static const char *read_of_cache(Arena *arena, const Settings *settings, const c
         return NULL;
 }
 
+enum { NAMED_CACHES_MAX = 64 };
+
 /* "hot.key_buffer_size": the last setting of each name counts. */
 static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings) {
         static const unsigned rows[] = {KEY_BUFFER_SIZE, KEY_CACHE_BLOCK_SIZE, KEY_CACHE_SEGMENTS};
+        size_t n = 0;
 
         VEC_FOREACH(setting, settings) {
                 const char *point = strchr(setting->name, '.'), *wrong = NULL;
@@ -230,6 +233,8 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
                 if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
+                if (++n > NAMED_CACHES_MAX)
+                        return "it has more key caches than hugeplan adds up";
                 const char *name = arena_strdup_to(arena, setting->name, point);
 
                 for (size_t i = 0; i < ARRAY_LEN(rows) && !wrong; i++)

@@ -185,19 +185,27 @@ static const char *add_sga(Arena *arena, const Settings *settings, const char *s
         return NULL;
 }
 
+/* What was read is not trusted: a file of many thousand SIDs must not take the host's memory. */
+enum { SIDS_MAX = 64 };
+
 /* VALUES are the settings for all instances; each instance's own settings are added to them. */
 static const char *add_oracle(Arena *arena, const Settings *settings,
                               const ParameterValue *values UNUSED, Sizing *sizing) {
-        SourceNames sids = oracle_sids_of(arena, settings);
+        SourceNames sids = oracle_sids_of(arena, settings), owners = {};
         const char *wrong = NULL;
 
+        if (sids.n > SIDS_MAX)
+                return "its files describe more instances than hugeplan adds up; describe each of "
+                       "its units by a file of its own";
+        VEC_FOREACH(setting, settings)
+                *vec_push(arena, &owners) = sid_of(arena, setting);
         for (size_t i = 0; i < sids.n && !wrong; i++) {
                 Settings plain = {}; /* under plain names: first those for all, then its own */
 
                 for (int is_own = 0; is_own < 2; is_own++)
                         VEC_FOREACH(setting, settings) {
                                 const char *dot = strchr(setting->name, '.');
-                                const char *of = sid_of(arena, setting);
+                                const char *of = owners.items[setting - settings->items];
 
                                 if (is_own ? of && text_equals(of, sids.items[i]) : !of)
                                         *vec_push(arena, &plain) =

@@ -47,9 +47,12 @@ static const char *keep_wanted(Arena *arena, PostgresqlCommand *command) {
         VEC_FOREACH(option, &command->settings) {
                 const char *fault = postgresql_value_fault(option->value);
 
-                if (fault)
-                        return arena_printf(arena, "%s: %s: %s", option->origin, option->name,
-                                            fault);
+                if (fault) {
+                        fault = arena_printf(arena, "%s: %s: %s", option->origin, option->name,
+                                             fault);
+                        command->settings.n = 0;
+                        return fault;
+                }
         }
         return NULL;
 }
