@@ -151,7 +151,7 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                         process->unit ? ")" : "");
         if (engine_finder(engine)->describe)
                 engine_finder(engine)->describe(finder, &candidate, NULL, program);
-        if (service || process->is_elsewhere ||
+        if (service || process->is_elsewhere || engine_finder(engine)->is_named ||
             (engine->reserves && candidate.target.data_directory)) {
                 finder_add(finder, &candidate);
                 return;

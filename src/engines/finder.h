@@ -54,6 +54,8 @@ typedef struct EngineFinder {
         void (*find_installed)(Finder *finder, const Engine *engine);
         /* Returns whether PROCESS is a database of this engine's. NULL: each of the engine's servers is. */
         bool (*is_process)(Finder *finder, const Process *process);
+        /* Names the database of a process, which may be a candidate even if it runs in no service. */
+        bool is_named;
         /* Finds databases that no other finder has found. */
         void (*find_rest)(Finder *finder, const Engine *engine);
         /* Adds details to a candidate: PROGRAM is the engine's program that UNIT starts; if UNIT is NULL, the one that

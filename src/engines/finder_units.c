@@ -339,15 +339,17 @@ static void find_in_quadlets(Finder *finder) {
                                 continue;
                         const char *path = arena_printf(arena, "%s/%s", *directory, *name);
                         SourceText text = source_read(finder->sources, arena, path);
-                        const UnitFile *quadlet = unit_file_parse(arena, *name, path, &text);
+                        const char *stem = arena_strndup(arena, *name,
+                                                         strlen(*name) - strlen(container_suffix));
+                        const UnitFile *quadlet = unit_file_parse(
+                                arena, arena_printf(arena, "%s.service", stem), path, &text);
                         const char *image = unit_file_value(quadlet, "Container", "Image");
                         const char *service = unit_file_value(quadlet, "Container", "ServiceName");
                         const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
 
                         n++;
                         if (!service)
-                                service = arena_strndup(arena, *name,
-                                                        strlen(*name) - strlen(container_suffix));
+                                service = stem;
                         const char *unit = arena_printf(arena, "%s.service", service);
 
                         if (engine && text_ends_with(service, "@"))

@@ -78,5 +78,6 @@ static void describe(Finder *finder, Candidate *candidate, const UnitFile *unit,
 const EngineFinder finder_oracle = {
         .find_installed = find_installed,
         .is_process = is_process,
+        .is_named = true,
         .describe = describe,
 };
