@@ -509,8 +509,9 @@ int verb_explain(Command *command) {
         Lesson lesson = is_automatic ? learn_find(command, config, look->topology) : (Lesson){};
         const Lesson *found = is_automatic ? &lesson : NULL;
         const char *why;
-        const Seen now = is_automatic ? look_at_unit(command, config, look->topology, &why)
-                                      : (Seen){};
+        const Seen now = is_automatic
+                                 ? look_at_unit(command, look->config, config, look->topology, &why)
+                                 : (Seen){};
         const DropinInput input = dropin_input(command->root, arena, look->config, HUGEPLANCTL);
         const Dropins dropins = dropins_make(arena, &input);
         const MountUnits mounts = mounts_of(command->root, arena, look->config, look->topology);

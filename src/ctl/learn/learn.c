@@ -289,10 +289,10 @@ static bool make_use(Command *command, const Lesson *lesson, const Topology *top
 
 /* Whether the server was granted at least all of its HUGE and SMALL pages, and the unmapped ones are still free, so that
  * it could have mapped them. */
-static bool could_have_mapped_more(Command *command, const InstanceConfig *instance,
-                                   const Topology *topology, const PageCount *huge,
-                                   uint64_t small_pages) {
-        const Demand *demand = demand_compute(command->arena, read_config(command), topology, NULL);
+static bool could_have_mapped_more(Arena *arena, const Config *config,
+                                   const InstanceConfig *instance, const Topology *topology,
+                                   const PageCount *huge, uint64_t small_pages) {
+        const Demand *demand = demand_compute(arena, config, topology, NULL);
         const DemandInstance *wanted = ARRAY_FIND(each, demand->instances, demand->n_instances,
                                                   text_equals(each->config->name, instance->name));
         int i = topology_page_size_index(topology, huge->page_size_bytes);
@@ -307,10 +307,9 @@ static bool could_have_mapped_more(Command *command, const InstanceConfig *insta
                sub_floored(size->free_pages, size->reserved_pages) >= small_pages;
 }
 
-Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topology *topology,
-                  const char **ret_why) {
+Seen look_at_unit(Command *command, const Config *config, const InstanceConfig *instance,
+                  const Topology *topology, const char **ret_why) {
         Arena *arena = command->arena;
-        const Config *config = read_config(command);
         const Learned *learned = &instance->learned;
 
         *ret_why = NULL;
@@ -355,7 +354,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                        seen_is_likely(instance, size_bytes, huge.pages) && learned->pages.n > 0;
         /* Huge pages that the server was refused, as far as its small pages show. */
         uint64_t refused = small_pages == 0 || has_all ||
-                                           could_have_mapped_more(command, instance, topology,
+                                           could_have_mapped_more(arena, config, instance, topology,
                                                                   &huge, small_pages)
                                    ? 0
                                    : small_pages;
@@ -380,20 +379,27 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         return seen;
 }
 
-/* Learns from the mappings of the running server. INSTANCE, which may be NULL, is as stored now. Returns whether anything
- * was seen and is stored. */
-static bool look_while_it_runs(Command *command, const InstanceConfig *instance) {
+/* Learns from the mappings of the running server of an instance of CONFIG. Returns whether anything was seen and is
+ * stored. */
+static bool look_while_it_runs(Command *command, const Config *config, const char *name) {
         Arena *arena = command->arena;
+        const InstanceConfig *instance = config_find(config, name);
 
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
                 return false;
         const char *why;
-        Seen now = look_at_unit(command, instance, probe_topology(command->root, arena), &why);
+        Seen now =
+                look_at_unit(command, config, instance, probe_topology(command->root, arena), &why);
 
         if (why)
                 log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s",
                          instance->name, why);
         if (!seen_is_any(&now))
+                return false;
+        /* Its gate or the daemon may have stored something since CONFIG was read. */
+        instance =
+                config_find(config_load_called(command->root, arena, command->draft, name), name);
+        if (!instance)
                 return false;
         Learned learned = instance->learned;
 
@@ -440,7 +446,7 @@ int verb_learn(Command *command) {
 
                 is_known = make_use(command, &lesson, topology, deadline_usec);
         }
-        if (look_while_it_runs(command, config_find(read_config(command), name)))
+        if (look_while_it_runs(command, read_config(command), name))
                 return EXIT_DONE;
         if (!is_learning)
                 log_line(LOG_NOTICE,
@@ -527,5 +533,5 @@ void learn_for_reload(Command *command) {
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (!instance->learned.seen.unit ||
                     (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0))
-                        look_while_it_runs(command, config_find(now, instance->name));
+                        look_while_it_runs(command, now, instance->name);
 }

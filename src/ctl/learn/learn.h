@@ -13,12 +13,12 @@
  * are used instead. Programs are run only on the running host; see inspect/ask.h. */
 Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology);
 
-/* The pages that INSTANCE's unit has mapped now; none if it does not run, has mapped nothing, or its mappings cannot be
- * attributed. *RET_WHY is set to a sentence with the reason, or NULL. If the kernel does not count for the unit, or the
- * database has small pages, the daemon cannot know the size (keeper/keeper_seen.c). This requires the right to trace other
- * users' processes. */
-Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topology *topology,
-                  const char **ret_why);
+/* The pages that the unit of INSTANCE, one of CONFIG, has mapped now; none if it does not run, has mapped nothing, or its
+ * mappings cannot be attributed. *RET_WHY is set to a sentence with the reason, or NULL. If the kernel does not count for
+ * the unit, or the database has small pages, the daemon cannot know the size (keeper/keeper_seen.c). This requires the
+ * right to trace other users' processes. */
+Seen look_at_unit(Command *command, const Config *config, const InstanceConfig *instance,
+                  const Topology *topology, const char **ret_why);
 
 /* For the gate of NAME: sets *RET to the size to be reported to hugepland; without a daemon it is used as well
  * (Command.found). Returns false if there is nothing to report: this is no gate of the instance's unit, nothing is
