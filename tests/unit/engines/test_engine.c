@@ -137,6 +137,30 @@ TEST(formulas_say_what_was_measured_or_published) {
         assert_int_equal(for_each_row(TEST_SOURCE_DIR "/vectors/formulas.tsv", check_row), 212);
 }
 
+/* Whoever writes the files does not decide how long they are added up. */
+TEST(too_many_to_add_up) {
+        static const char *const cases[][3] = {{"oracle", "sga_target", "64M"},
+                                               {"mariadb", "key_buffer_size", "8M"}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Engine *engine = engine_find(cases[i][0]);
+                const char *wrong = NULL;
+                Settings settings = {};
+                Sizing sizing;
+
+                for (int n = 0; n <= 64; n++) {
+                        wrong = n < 64 ? NULL
+                                       : engine_size(engine, arena, &settings, 2 * MIB, &sizing);
+                        assert_null(wrong);
+                        settings_add(arena, &settings,
+                                     arena_printf(arena, "x%d.%s", n, cases[i][1]), cases[i][2],
+                                     "/f:1");
+                }
+                wrong = engine_size(engine, arena, &settings, 2 * MIB, &sizing);
+                assert_contains(wrong, "than hugeplan adds up");
+        }
+}
+
 /* "hot.key_buffer_size" of an option file: 11 pages for 20M, as measured, and one a name. */
 TEST(named_key_caches) {
         Settings settings = settings_from(arena, "innodb_buffer_pool_size=64M");
