@@ -226,9 +226,11 @@ class Pages:
             running = [daemon for daemon in self.host.daemons if daemon.poll() is None]
             for daemon in running:
                 daemon.send_signal(signal.SIGSTOP)
-            yield
-            for daemon in running:
-                daemon.send_signal(signal.SIGCONT)
+            try:
+                yield
+            finally:
+                for daemon in running:
+                    daemon.send_signal(signal.SIGCONT)
 
     def use(self, mapped: int, touched: int) -> None:
         host, kernel = self.host, self.host.kernel

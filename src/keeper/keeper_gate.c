@@ -323,7 +323,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
         *vec_push(arena, &starting) =
                 (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
-        look_input.seen = look_now(keeper, view);
+        look_input.seen = view->seen;
         const Look *now = look_at_host(arena, &look_input);
         const StatusInput input = look_status_input(now, keeper->known.look->plan);
 
@@ -413,12 +413,13 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         if (!gate->is_starting && may_try && gate->n_rounds == 0 &&
             keeper->asked.config->host.on_drift == DRIFT_REPORT)
                 detect_drift(keeper, view);
+        bool is_start = gate->is_starting || gate->is_restarting;
+
         /* Another size was reported meanwhile, which the plan of this round does not know. */
-        if ((gate->is_starting || gate->is_restarting) && keeper->round.apply &&
-            keeper->round.is_another_wanted)
+        if (is_start && keeper->round.apply && keeper->round.is_another_wanted)
                 return GATE_WAIT;
-        /* A start is judged by current counts only. */
-        Look *seen = gate->is_starting || !view->status ? look_now(keeper, view) : view->seen;
+        /* A start is judged by current counts only, and by one look. */
+        Look *seen = is_start || !view->status ? look_now(keeper, view) : view->seen;
 
         if (!seen && gate->is_starting)
                 return GATE_WAIT;
