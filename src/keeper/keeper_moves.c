@@ -65,7 +65,7 @@ void moves_note(Moves *moves, const ApplyResult *result) {
                 move->error = result->error;
         if (!result->is_unread)
                 move->pages = result->reached_pages;
-        if (result->step.to_pages < result->step.from_pages)
+        if (!result->is_unread && result->step.to_pages < result->step.from_pages)
                 move->given_pages += sub_floored(result->step.from_pages, result->reached_pages);
         move->best_pages = MAX(move->best_pages, move->pages);
 }
@@ -121,6 +121,12 @@ void keeper_report_moves(Keeper *keeper) {
 
                 if (!move->has_begun)
                         continue;
+                /* A shortage is tried again and again, but reported again only if its figures have changed. */
+                bool was_reported = is_short && move->reported_wanted_pages == move->wanted_pages &&
+                                    move->reported_best_pages == move->best_pages;
+
+                move->reported_wanted_pages = is_short ? move->wanted_pages : 0;
+                move->reported_best_pages = is_short ? move->best_pages : 0;
                 if (what == HISTORY_DRIFT) {
                         keeper_report_drift(keeper,
                                             &(Drift){.kind = DRIFT_POOL_LOWERED,
@@ -131,12 +137,6 @@ void keeper_report_moves(Keeper *keeper) {
                                                      .found_pages = move->pages});
                         continue;
                 }
-                /* A shortage is tried again and again, but reported again only if its figures have changed. */
-                bool was_reported = is_short && move->reported_wanted_pages == move->wanted_pages &&
-                                    move->reported_best_pages == move->best_pages;
-
-                move->reported_wanted_pages = is_short ? move->wanted_pages : 0;
-                move->reported_best_pages = is_short ? move->best_pages : 0;
                 if (was_reported || what == HISTORY_NONE)
                         continue;
                 const KeeperEvent event = {
