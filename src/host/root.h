@@ -115,7 +115,7 @@ bool root_exists(const Root *root, const char *path);
 bool root_is_directory(const Root *root, const char *path);
 
 /* Returns device, inode and modification time as text, which changes when a file is replaced or written, or when
- * entries of a directory change. Returns "-" if PATH does not exist. */
+ * entries of a directory change. Returns "?" if PATH does not exist. */
 char *root_identity(const Root *root, Arena *arena, const char *path);
 
 /* A value that changes when one of several files is replaced or written: a hash of each file's device, inode, size,

@@ -37,7 +37,7 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
         struct stat st;
 
         if (root_stat(root, path, &st) < 0)
-                return arena_strdup(arena, "-");
+                return arena_strdup(arena, "?");
         return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
                             (uint64_t) st.st_dev, (uint64_t) st.st_ino, (int64_t) st.st_mtim.tv_sec,
                             st.st_mtim.tv_nsec);

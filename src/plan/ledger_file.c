@@ -176,17 +176,19 @@ static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
         if (!next_count(&line, &ret->page_size_bytes) || !next_count(&line, &ret->pages_wanted) ||
             !next_name(&line, placement_names, PLACEMENTS, &placement))
                 return false;
-        char *nodes = next_word(&line);
-        const char *flags = next_word(&line);
+        char *nodes = next_word(&line), *flags = next_word(&line), *flag;
 
         if (!nodes || !flags || !next_count(&line, &ret->likely_pages) ||
             !read_grants(reader, nodes, ret))
                 return false;
         ret->placement = (Placement) placement;
-        ret->is_released = strstr(flags, "released");
-        ret->is_loose = strstr(flags, "loose");
-        ret->has_stood = strstr(flags, "stood");
-        ret->was_ready = ret->has_stood && strstr(flags, "ready");
+        while ((flag = strsep(&flags, ","))) {
+                ret->is_released |= text_equals(flag, "released");
+                ret->is_loose |= text_equals(flag, "loose");
+                ret->has_stood |= text_equals(flag, "stood");
+                ret->was_ready |= text_equals(flag, "ready");
+        }
+        ret->was_ready = ret->was_ready && ret->has_stood;
         return ret->page_size_bytes > 0 || ret->grants.n == 0;
 }
 
@@ -229,7 +231,7 @@ static bool read_hold(Reader *reader, char *line) {
         const LedgerInstance *same = is_same ? ledger_instance(reader->ledger, name) : NULL;
 
         hold.policy.kind = (MemoryPolicyKind) policy;
-        hold.is_counted = strstr(flags, "counted");
+        hold.is_counted = text_equals(flags, "counted");
         hold.granted.name = name;
         if (same)
                 hold.granted = ledger_copy_instance(reader->arena, same);

@@ -595,7 +595,7 @@ TEST(other_versions) {
         static const char *const cases[][2] = {
                 {"closed\n", "closed more\n"},
                 {"pool 0 2097152 10 30 0\n", "pool 0 2097152 10 30 0 more 1\n"},
-                {"pack 0:15,2:5 - 0\n", "pack 0:15,2:5 more 0 more\n"},
+                {"pack 0:15,2:5 - 0\n", "pack 0:15,2:5 more,unready 0 more\n"},
                 {"hold ora.service", "later and more\nhold ora.service"},
                 {"end\n", "later\nend\n"},
         };
