@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_900,
-    "lines linked into hugepland": 24_510,
-    "lines linked into hugeplan-generator": 5_570,
-    "lines of tests/ and scripts/": 77_200,
+    "lines of src/": 59_660,
+    "lines linked into hugepland": 24_350,
+    "lines linked into hugeplan-generator": 5_560,
+    "lines of tests/ and scripts/": 77_190,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 4,
