@@ -115,7 +115,6 @@ static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_chan
                                 continue;
                         if (probe_pool(root, topology, node->id, size->bytes, &now) < 0) {
                                 has_all = false;
-                                *ret_is_changed = true;
                                 continue;
                         }
                         *ret_is_changed |= now.total_pages != pool->total_pages ||

@@ -351,7 +351,7 @@ TREE_TEST(identity) {
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
         const char *before;
 
-        assert_text(root_identity(tree->root, tree->arena, "/d"), "-");
+        assert_text(root_identity(tree->root, tree->arena, "/d"), "?");
         tree_write(tree, "/d/f", "old");
         before = root_identity(tree->root, tree->arena, "/d/f");
         assert_text(root_identity(tree->root, tree->arena, "/d/f"), before);

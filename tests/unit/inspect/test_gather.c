@@ -247,7 +247,8 @@ TREE_TEST(answers) {
                 int r;
         } answers[] = {
                 {GATHERED("[]", "false", ""), 0},
-                {GATHERED("[[\"a\",\"1\",null]]", "true", ""), 0},
+                {GATHERED("[[\"a\",\"1\",\"/f:1\"]]", "true", ""), 0},
+                {GATHERED("[[\"a\",\"1\",null]]", "true", ""), -EINVAL},
                 {GATHERED("[[\"a\",\"1\"]]", "true", ""), -EINVAL},
                 {GATHERED("[[\"a\",null,null]]", "true", ""), -EINVAL},
                 {GATHERED("{}", "true", ""), -EINVAL},
