@@ -187,7 +187,6 @@ MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     **{f"Wait, {n} instances": (1, n, True, lambda programs, root, scratch: answer(programs, root, scratch, WAIT))
        for n in (3, 300)},
     **{f"hugeplanctl status, {n} instances": (1, n, True, of_ctl_beside_daemon("status")) for n in (3, 300)},
-    "hugeplanctl reload, 300 instances": (1, 300, True, of_ctl_beside_daemon("reload")),
     "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
     "hugeplanctl status --json, nothing described": (1, 0, False, of_ctl_beside_daemon("status", "--json")),
     "generator, 3000 instances": (1, 3000, True, of_generator),
