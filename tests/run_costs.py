@@ -190,7 +190,7 @@ MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
     "hugeplanctl status --json, nothing described": (1, 0, False, of_ctl_beside_daemon("status", "--json")),
     "generator, 3000 instances": (1, 3000, True, of_generator),
-    **{f"hugeplanctl wait, {n} instances": (1, n, True, of_ctl_beside_daemon("wait", "db1")) for n in (3, 300)},
+    **{f"hugeplanctl wait, {n} instances": (1, n, True, of_ctl_beside_daemon("wait", "--timeout=1min", "db1")) for n in (3, 300)},
     **{f"hugeplanctl metrics, {n} instances": (1, n, True, of_ctl_beside_daemon("metrics")) for n in (3, 300)},
     "generator, 300 instances": (1, 300, True, of_generator),
     "plan, 8 nodes, 1000 instances": (8, 1000, False, of_ctl("plan")),
