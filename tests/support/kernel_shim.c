@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The kernel of a captured host, as far as a program that writes to it is concerned: preloaded into
  * hugepland by run_daemon.py, it lets the counts of a pool follow what is written into its nr_hugepages
- * before the write returns, as the kernel's own do. The host is a directory of plain files.
+ * before the write returns, as the kernel's own do, and a policy show all words. The host is a directory of plain files.
  *
  * ".known" beside nr_hugepages is the count that the others were made for, ".pending" what it and that of
  * the free ones are about to be, for whoever is killed in between; who writes there in another
@@ -122,20 +122,46 @@ static void set_pool(char *path, const char *value) {
         take_memory(path, more);
 }
 
-/* Whether it is a pool. */
-static bool set(int fd, const char *value) {
-        char link[64], path[PATH_MAX], *lock;
-        ssize_t n;
+/* Sets PATH, of PATH_MAX bytes, to that of FD, or to "". */
+static void path_of(int fd, char *path) {
+        char link[64];
 
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-        n = readlink(link, path, sizeof(path) - 1);
-        if (n <= 0)
-                return false;
-        path[n] = '\0';
-        char *at = strstr(path, nodes);
+        ssize_t n = readlink(link, path, PATH_MAX - 1);
 
-        if (!at || (size_t) n < strlen(pool_file) ||
-            strcmp(path + n - strlen(pool_file), pool_file) != 0)
+        path[n > 0 ? n : 0] = '\0';
+}
+
+static bool ends_with(const char *path, const char *end) {
+        return strlen(path) >= strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0;
+}
+
+/* Sets TEXT to what a policy of transparent huge pages shows once VALUE is written to PATH. Returns false if it is none. */
+static bool make_policy_text(const char *path, const char *value, char text[64]) {
+        static const char *const words[] = {"always", "inherit", "madvise", "never"};
+        bool is_of_size = strstr(path, "/hugepages-"), is_any = false;
+
+        if (!strstr(path, "/sys/kernel/mm/transparent_hugepage/") || !ends_with(path, "/enabled"))
+                return false;
+        *text = '\0';
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+                bool is_chosen = strncmp(value, words[i], strlen(words[i])) == 0;
+
+                if (i == 1 && !is_of_size)
+                        continue;
+                is_any |= is_chosen;
+                snprintf(text + strlen(text), 64 - strlen(text), "%s%s%s%s", *text ? " " : "",
+                         is_chosen ? "[" : "", words[i], is_chosen ? "]" : "");
+        }
+        strcat(text, "\n");
+        return is_any;
+}
+
+/* Whether it is a pool. */
+static bool set(char *path, const char *value) {
+        char *at = strstr(path, nodes), *lock;
+
+        if (!at || !ends_with(path, pool_file))
                 return false;
         if (asprintf(&lock, "%.*s/.lock", (int) (at - path), path) < 0)
                 abort();
@@ -166,17 +192,21 @@ __attribute__((weak)) void fault_pause(bool is_paused);
 
 ssize_t write(int fd, const void *bytes, size_t n) {
         static ssize_t (*next)(int, const void *, size_t);
-        char value[32] = "";
+        char value[32] = "", path[PATH_MAX], text[64];
 
         if (!next)
                 *(void **) &next = dlsym(RTLD_NEXT, "write");
         memcpy(value, bytes, n < sizeof(value) ? n : sizeof(value) - 1);
         if (fault_pause)
                 fault_pause(true);
-        bool is_pool = set(fd, value);
+        path_of(fd, path);
+        bool is_policy = make_policy_text(path, value, text), is_pool = set(path, value);
+
         if (fault_pause)
                 fault_pause(false);
-        ssize_t written = next(fd, bytes, n);
+        ssize_t written = is_policy ? next(fd, text, strlen(text)) : next(fd, bytes, n);
+
+        written = is_policy && written > 0 ? (ssize_t) n : written;
         const char *pause_ms = is_pool ? getenv("SHIM_PAUSE_MS") : NULL;
 
         if (pause_ms)
