@@ -4,8 +4,8 @@
 
 usage: run_daemon.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [TEST...]
 
-In such a tree no kernel reacts, so a thread plays one: it lets free_hugepages, the sums over the
-nodes and MemFree follow nr_hugepages, and puts what is chosen of transparent huge pages in brackets.
+In such a tree no kernel reacts, so support/kernel_shim.c plays one for what hugepland writes: free_hugepages, the sums
+over the nodes and MemFree follow nr_hugepages. For what others write Kernel does so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -64,28 +63,22 @@ def replace(path: pathlib.Path, text: str) -> None:
     draft.replace(path)
 
 
-class Kernel(threading.Thread):
-    """Lets the counts of a tree follow what tests write into nr_hugepages. For what hugepland writes
-    support/kernel_shim.c does so before the write returns; they agree by a file beside each pool."""
+def write_attribute(path: pathlib.Path, text: str) -> None:
+    """As the kernel's files take it, at once: nobody ever reads an empty one."""
+    size = path.stat().st_size
+    with path.open("r+", encoding="utf-8") as file:
+        file.write(text.rstrip("\n").ljust(size - 1) + "\n")
+
+
+class Kernel:
+    """Lets the counts of a tree follow what tests set a pool to. For what hugepland writes support/kernel_shim.c does
+    so before the write returns; they agree by a file beside each pool."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        super().__init__(daemon=True)
         self.root = root
-        self.stopping = threading.Event()
-        self.lock = threading.Lock()  # held while the counts are touched
         self.pools = sorted(root.glob("sys/devices/system/node/node*/hugepages/hugepages-*kB"))
         for pool in self.pools:
-            (pool / ".known").write_text(f"{self.count(pool)}\n")
-        self.policies = sorted([*root.glob(f"{THP}/enabled"),
-                                *root.glob(f"{THP}/hugepages-*kB/enabled")])
-
-    @staticmethod
-    def count(pool: pathlib.Path) -> int:
-        return read_count(pool / "nr_hugepages")
-
-    @staticmethod
-    def known(pool: pathlib.Path) -> int:
-        return read_count(pool / ".known")
+            replace(pool / ".known", f"{read_count(pool / 'nr_hugepages')}\n")
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
@@ -97,18 +90,6 @@ class Kernel(threading.Thread):
             finally:
                 fcntl.flock(file, fcntl.LOCK_UN)  # who was forked meanwhile has the file open, too
 
-    def react(self, pool: pathlib.Path, now: int) -> None:
-        more = now - self.known(pool)
-        available = int((pool / "free_hugepages").read_text())
-        meminfo = pool.parent.parent / "meminfo"
-        kib = int(pool.name.removeprefix("hugepages-").removesuffix("kB"))
-        replace(pool / "free_hugepages", f"{available + more}\n")
-        replace(meminfo, re.sub(r"(MemFree: +)(\d+)",
-                                lambda match: f"{match[1]}{max(int(match[2]) - more * kib, 0)}",
-                                meminfo.read_text()))
-        replace(pool / ".known", f"{now}\n")
-        self.add_up(pool.name)
-
     def add_up(self, name: str) -> None:
         whole = self.root / "sys/kernel/mm/hugepages" / name
         for attribute in ("nr_hugepages", "free_hugepages"):
@@ -116,48 +97,20 @@ class Kernel(threading.Thread):
                         for pool in self.pools if pool.name == name)
             replace(whole / attribute, f"{total}\n")
 
-    def choose(self, path: pathlib.Path) -> bool:
-        words = ["always", "madvise", "never"]
-        if path.parent.name.startswith("hugepages-"):
-            words.insert(1, "inherit")
-        chosen = path.read_text().strip()
-        if chosen not in words:
-            return False
-        replace(path, " ".join(f"[{word}]" if word == chosen else word for word in words) + "\n")
-        return True
-
-    def step(self) -> bool:
-        changed = any([self.choose(path) for path in self.policies])
-        for pool in self.pools:
-            if self.count(pool) in (-1, self.known(pool)):
-                continue
-            with self.shared():
-                now = self.count(pool)
-                if now not in (-1, self.known(pool)):
-                    self.react(pool, now)
-                    changed = True
-        return changed
-
-    def run(self) -> None:
-        while not self.stopping.wait(0.002):
-            with contextlib.suppress(ValueError), self.lock:
-                self.step()
-
     def set_pages(self, pool: pathlib.Path, pages: int) -> None:
-        """Free pages that come and go without a write of nr_hugepages; the mode of that stays."""
-        path = pool / "nr_hugepages"
-        mode = stat.S_IMODE(path.stat().st_mode)
+        """Free pages come and go. The file itself stays, as hugepland watches it."""
+        meminfo = pool.parent.parent / "meminfo"
+        kib = int(pool.name.removeprefix("hugepages-").removesuffix("kB"))
         with self.shared():
-            free = read_count(pool / "free_hugepages") + pages - self.known(pool)
+            more = pages - read_count(pool / ".known")
+            free = read_count(pool / "free_hugepages") + more
             replace(pool / ".known", f"{pages}\n")
-            replace(path, f"{pages}\n")
-            path.chmod(mode)
             replace(pool / "free_hugepages", f"{free}\n")
+            replace(meminfo, re.sub(r"(MemFree: +)(\d+)",
+                                    lambda match: f"{match[1]}{max(int(match[2]) - more * kib, 0)}",
+                                    meminfo.read_text()))
+            write_attribute(pool / "nr_hugepages", f"{pages}\n")
             self.add_up(pool.name)
-
-    def is_quiet(self) -> bool:
-        return (all(self.count(pool) == self.known(pool) for pool in self.pools)
-                and all("[" in path.read_text() for path in self.policies))
 
     def mend(self) -> None:
         """Who is killed between opening (which truncates here) and writing leaves an empty file; the
@@ -169,15 +122,9 @@ class Kernel(threading.Thread):
                 replace(pool / ".known", f"{known}\n")
                 replace(pool / "free_hugepages", f"{free}\n")
                 pending.unlink()
-            if self.count(pool) == -1:
-                replace(pool / "nr_hugepages", f"{self.known(pool)}\n")
+            if read_count(pool / "nr_hugepages") == -1:
+                replace(pool / "nr_hugepages", f"{read_count(pool / '.known')}\n")
             self.add_up(pool.name)
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self.join()
-        while self.step():
-            pass
 
 
 class Host:
@@ -190,7 +137,7 @@ class Host:
         self.hugeplanctl = [*common.WRAPPER, str(hugeplanctl)]
         asan = f"{common.ENVIRONMENT['ASAN_OPTIONS']}:verify_asan_link_order=0"
         self.shim = {"LD_PRELOAD": str(shim), "ASAN_OPTIONS": asan}
-        self.kernel: Kernel | None = None
+        self.kernel = Kernel(root)
         self.daemons: list[subprocess.Popen[bytes]] = []
 
     # ---- files ----
@@ -202,13 +149,6 @@ class Host:
         path = self.path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-    def write_attribute(self, name: str, text: str) -> None:
-        """As the kernel's files take it, at once: nobody ever reads an empty one."""
-        path = self.path(name)
-        size = path.stat().st_size
-        with path.open("r+", encoding="utf-8") as file:
-            file.write(text.rstrip("\n").ljust(size - 1) + "\n")
 
     def config(self, name: str, text: str) -> None:
         self.write(f"{CONFIG}/{name}", text)
@@ -223,11 +163,12 @@ class Host:
     def pool(self, node: int, kib: int = 2048) -> int:
         return read_count(self.pool_path(node, kib))
 
+    def set_pool(self, node: int, pages: int, kib: int = 2048) -> None:
+        """By somebody else."""
+        self.kernel.set_pages(self.pool_path(node, kib).parent, pages)
+
     def kernel_files(self) -> dict[str, tuple[object, ...]]:
         """Contents and times of all that a write of the daemon would touch."""
-        if self.kernel:
-            wait_until("the kernel", self.kernel.is_quiet)
-            time.sleep(0.02)  # it may still be adding up
         return {f"{top}/{name}": value for top in ("sys", "proc")
                 for name, value in run_cases.snapshot(self.path(top)).items()}
 
@@ -277,8 +218,7 @@ class Host:
     def take_pages(self, node: int, pages: int, pid: int, unit: str) -> None:
         """A process of that unit maps and touches 2M pages of the node."""
         pool = self.pool_path(node).parent
-        assert self.kernel
-        with self.kernel.lock, self.kernel.shared():
+        with self.kernel.shared():
             left = read_count(pool / "free_hugepages") - pages
             replace(pool / "free_hugepages", f"{left}\n")
             self.kernel.add_up(pool.name)
@@ -295,8 +235,7 @@ class Host:
     def leave_free(self, node: int, mib: int) -> None:
         """So much memory is left on the node, and no page cache that could be reclaimed."""
         meminfo = self.path(f"sys/devices/system/node/node{node}/meminfo")
-        assert self.kernel
-        with self.kernel.lock, self.kernel.shared():
+        with self.kernel.shared():
             text = re.sub(r"(MemFree: +)\d+", rf"\g<1>{mib * 1024}", meminfo.read_text())
             replace(meminfo, re.sub(r"(\b(?:Active|Inactive)\(file\): +)\d+", r"\g<1>0", text))
 
@@ -343,15 +282,12 @@ class Host:
         daemon.kill()
         daemon.wait(PATIENCE)
         self.daemons.remove(daemon)
-        if self.kernel:
-            self.kernel.mend()
+        self.kernel.mend()
 
     def end(self) -> None:
         for daemon in self.daemons:
             daemon.kill()
             daemon.wait(PATIENCE)
-        if self.kernel:
-            self.kernel.stop()
         for log in self.root.parent.glob("log-*"):
             text = log.read_text()
             check("Sanitizer" not in text and "runtime error" not in text, text)
@@ -369,8 +305,6 @@ def host_of(programs: argparse.Namespace, fixture: str) -> Iterator[Host]:
         root = pathlib.Path(name).resolve() / "root"
         unpack_host.unpack(common.HERE / "hosts" / f"{fixture}.tree", root)
         host = Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
-        host.kernel = Kernel(root)
-        host.kernel.start()
         try:
             yield host
         finally:
@@ -424,9 +358,6 @@ def test_second_run_writes_nothing(host: Host, fixture: str = "two-nodes-hole") 
     host.config("20-pg.conf", PG)
     host.config("30-small.conf", SMALL)
     host.stop(host.start())
-    assert host.kernel
-    host.kernel.stop()
-    host.kernel = None
     before = host.kernel_files()
     daemon = host.start()
     check(host.ctl("reload").returncode == 0, "a reload without a difference")
@@ -579,10 +510,10 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
     small.chmod(0o444)
     daemon = host.spawn(*wrapper)
     wait_until("the split", lambda: demote.is_opened_by(daemon.pid))
-    assert host.kernel
-    with host.kernel.lock:
-        host.kernel.set_pages(large.parent, 6)
-        host.kernel.set_pages(small.parent, 1024)
+    host.set_pool(0, 6, 1048576)
+    small.chmod(0o644)
+    host.set_pool(0, 1024)
+    small.chmod(0o444)
     check(demote.finish() == "2", "as many as are needed are split")
     wait_until("the round", lambda: host.path(SOCKET).exists() and host.is_idle())
     check((host.pool(0, 1048576), host.pool(0)) == (8, 1024), host.log(daemon))
@@ -611,7 +542,7 @@ def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-ora.conf", "[Instance]\nPages=4\nPageSize=1G\n")
     daemon = host.start()
-    host.pool_path(0, 1048576).write_text("5\n")
+    host.set_pool(0, 5, 1048576)
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     host.stop(daemon)
     daemon = host.start()
@@ -623,13 +554,13 @@ def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
 def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("20-pg.conf", PG)
     daemon = host.start()
-    host.pool_path(2).write_text("123\n")
+    host.set_pool(2, 123)
     wait_until("the repair", lambda: host.pool(2) == 500)
     wait_until("the verdict", lambda: host.verdicts() == {"pg": "ready"})
     check("drift" in host.log(daemon), host.log(daemon))
     # What others add is theirs, and stays; within ten seconds of a repair it may be what they have moved.
     time.sleep(10.5)
-    host.pool_path(0).write_text("600\n")
+    host.set_pool(0, 600)
     time.sleep(0.5)
     check(host.pool(0) == 600, f"others' pages are not taken away: {host.pool(0)}")
     host.remove_config("20-pg.conf")
@@ -646,7 +577,7 @@ def test_drift_of_a_pool_points_to_who_did_it(host: Host, fixture: str = "two-no
     host.config("20-pg.conf", PG)
     daemon = host.start()
     host.write("etc/sysctl.d/99-db.conf", "\nvm.nr_hugepages=624\n")
-    host.pool_path(2).write_text("123\n")
+    host.set_pool(2, 123)
     wait_until("the repair", lambda: "500 pages of 2M are reserved again, 1000M (before: 123)" in host.log(daemon) and host.is_idle())
     check(f"drift: node 2 has 123 pages of 2M instead of 500{POINTER}\n" in host.log(daemon), host.log(daemon))
     found = " ".join(host.ctl("check").stdout.split())
@@ -658,7 +589,7 @@ def test_drift_of_the_host_points_to_who_did_it(host: Host, fixture: str = "two-
     host.config("20-pg.conf", PG)
     host.write("etc/tmpfiles.d/thp.conf", f"w /{THP}/enabled - - - - madvise\n")
     daemon = host.start()
-    host.write_attribute(f"{THP}/enabled", "madvise\n")
+    write_attribute(host.path(f"{THP}/enabled"), "always [madvise] never\n")
     wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
     wait_until("the end of that round", lambda: host.log(daemon).count("are now 'never'") == 2 and host.is_idle())
     check(f"drift: /{THP}/enabled is no longer 'never'{POINTER}\n" in host.log(daemon), host.log(daemon))
@@ -675,7 +606,7 @@ def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole")
                            "status", "--watch"],
                           stdout=subprocess.PIPE, text=True, env=common.ENVIRONMENT) as watching:
         check(json.loads(watching.stdout.readline())["instances"][0]["verdict"] == "ready", "at first")
-        host.pool_path(2).write_text("123\n")
+        host.set_pool(2, 123)
         verdicts = []
         while "lost" not in verdicts or verdicts[-1] != "ready":
             verdicts.append(json.loads(watching.stdout.readline())["instances"][0]["verdict"])
@@ -690,7 +621,7 @@ def test_gate_waits_for_the_repair(host: Host, fixture: str = "two-nodes-hole") 
     host.config("20-pg.conf", "[Instance]\nPages=1000\n")
     daemon = host.start()
     for lowered in (499, 123, 0):
-        host.pool_path(2).write_text(f"{lowered}\n")
+        host.set_pool(2, lowered)
         done = host.ctl("wait", "pg")
         check(done.returncode == 0 and host.pool(2) == 500, f"{done} {host.pool(2)}")
     host.stop(daemon)
@@ -744,7 +675,7 @@ def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)
     daemon = host.start()
-    host.pool_path(2).write_text("123\n")
+    host.set_pool(2, 123)
     wait_until("the report", lambda: host.verdicts() == {"pg": "lost"})
     done = host.ctl("wait", "pg")
     check(done.returncode == 1 and "node 2" in done.stderr, done.stderr)
@@ -1273,7 +1204,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     pages = learned(host)
     host.stop(daemon)
     host.path(LEDGER).unlink()
-    host.pool_path(0).write_text("0\n")
+    host.set_pool(0, 0)
     host.path(MARIADB).unlink()
     daemon = host.start()
     check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
@@ -1397,7 +1328,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     # The next boot reserves them before it starts.
     host.stop(daemon)
     host.path(LEDGER).unlink()
-    host.pool_path(0).write_text("0\n")
+    host.set_pool(0, 0)
     daemon = host.start()
     check(host.pool(0) == 150 and host.verdicts() == {"own": "ready"}, f"{host.pool(0)}")
     # What was seen of another unit is not its own; nor is what cannot be read.
@@ -1479,9 +1410,7 @@ def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
     check(done.returncode == 1 and "of its pages are not free" in done.stderr, done.stderr)
     check(not host.path(LEARNED).exists() and host.ctl("learn", "db").returncode == 0, "root keeps it")
     pages = learned(host)
-    host.pool_path(0).write_text(f"{pages}\n")
-    wait_until("the kernel", lambda: host.kernel is not None and host.kernel.is_quiet())
-    time.sleep(0.02)
+    host.set_pool(0, pages)
     check(pages > 512 and start_db(host).returncode == 0, "its pages are there")
     # Raised, and the pages are not there.
     host.write(MARIADB, mariadb("2G"))
@@ -1668,8 +1597,7 @@ def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
 
 def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
     """Before is what was there at the daemon's first look in this boot, also after a reload and for a daemon anew."""
-    host.pool_path(0).write_text("24\n")
-    wait_until("the pages that are there before", lambda: host.pool(0) == 24)
+    host.set_pool(0, 24)
     host.config("20-pg.conf", PG)
     daemon = host.start()
     host.config("30-small.conf", SMALL)

@@ -365,9 +365,7 @@ class Life:
 def make_host(programs: Programs, root: pathlib.Path) -> run_daemon.Host:
     unpack_host.unpack(common.HERE / "hosts" / "two-nodes-hole.tree", root)
     host = run_daemon.Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
-    host.kernel = run_daemon.Kernel(root)
-    host.kernel.start()
-    host.kernel.set_pages(host.pool_path(0).parent, FOUND)
+    host.set_pool(0, FOUND)
     host.config("20-pg.conf", PG)
     host.config("30-small.conf", SMALL)
     return host
@@ -448,10 +446,9 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
         bench = Bench(programs, host.root)
         try:
             life = Life(bench, host, None)
-            # The kernel here takes a moment to show what was written: "never" is nothing before it is "[never]".
-            # And what it has shown then is looked at once more by the daemon, which is not at rest until it has.
+            # What it has written is looked at once more by the daemon, which is not at rest until it has.
             for pause in (1, 0):
-                wait_until("rest", lambda: life.phase() == "idle" and host.kernel.is_quiet())
+                wait_until("rest", lambda: life.phase() == "idle")
                 time.sleep(pause)
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))

@@ -220,9 +220,7 @@ class Pages:
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
         """As the kernel's counts change together: no daemon sees half of it, however long this takes."""
-        kernel = self.host.kernel
-        assert kernel
-        with kernel.lock, kernel.shared():
+        with self.host.kernel.shared():
             running = [daemon for daemon in self.host.daemons if daemon.poll() is None]
             for daemon in running:
                 daemon.send_signal(signal.SIGSTOP)
@@ -233,8 +231,7 @@ class Pages:
                     daemon.send_signal(signal.SIGCONT)
 
     def use(self, mapped: int, touched: int) -> None:
-        host, kernel = self.host, self.host.kernel
-        assert kernel
+        host = self.host
         pool = host.pool_path(0).parent
         with self.at_once():
             free = int((pool / "free_hugepages").read_text()) + self.touched - touched
@@ -242,7 +239,7 @@ class Pages:
             replace(pool / "free_hugepages", f"{free}\n")
             host.write("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
                        f"{mapped - touched}\n")
-            kernel.add_up(pool.name)
+            host.kernel.add_up(pool.name)
             host.write(f"{self.group}/hugetlb.2MB.rsvd.current", f"{mapped * 2 * MIB}\n")
             host.write(f"{self.group}/hugetlb.2MB.numa_stat",
                        f"total={touched * 2 * MIB} N0={touched * 2 * MIB}\n")
@@ -371,7 +368,7 @@ def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
         host.kill(daemon)
         check(failed_boots(host) == 2, "the daemon has failed before its plan was carried out")
         systemd.units[BOOT_TARGET].set("active", "active")
-        host.pool_path(0).write_text("0\n")
+        host.set_pool(0, 0)
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "1500"})
         wait_until("the boot counts for none", lambda: failed_boots(host) == 1)
         check(proven(host) == 1000 and not host.is_idle(), "nothing is proven by what does not exist yet")
@@ -473,7 +470,7 @@ def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     host.write(f"{CONFIG}/20-pg.conf.d", "in the way")
     with systemd_of(host, "pg.service") as systemd:
         daemon = host.start()
-        set_pool(host, 150)
+        host.set_pool(0, 150)
         pages = start_counted(host, systemd, 100, 40)
         wait_until("it is seen", lambda: "pg: measured: it has mapped 100 pages of 2M, an estimate (not stored)" in host.log(daemon))
         pages.use(0, 0)
@@ -635,12 +632,6 @@ STATES = pathlib.Path(__file__).resolve().parent / "states"
 FOUND, BEFORE = 7, 130  # pages before hugeplan came, and with two instances
 
 
-def set_pool(host: Host, pages: int) -> None:
-    """By somebody else."""
-    replace(host.pool_path(0), f"{pages}\n")
-    wait_until("the pool", lambda: int((host.pool_path(0).parent / "free_hugepages").read_text()) == pages)
-
-
 @contextlib.contextmanager
 def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
     """pg.service and my.service run, the first has mapped 85 of its 100 pages and touched 40; they were
@@ -651,7 +642,7 @@ def upgraded(host: Host, state: str) -> Iterator[tuple[Pages, str]]:
         for unit in systemd.units.values():
             unit.set("active", "running", main_pid=1)
             host.write(f"{GROUPS}/{unit.group.rpartition('/')[2]}/cgroup.procs", "1\n")
-        set_pool(host, BEFORE)
+        host.set_pool(0, BEFORE)
         Pages(host, "my.service")
         pages = Pages(host, "pg.service")
         pages.use(85, 40)
@@ -1184,7 +1175,6 @@ def reservation(host: Host) -> Iterator[subprocess.Popen[bytes]]:
     host.stop(host.start())
     host.config("30-large.conf", "[Instance]\nPages=500\n")
     os.chmod(host.root.parent, 0o755)
-    assert host.kernel
     with host.kernel.shared():
         daemon = host.spawn("prlimit", "--nofile=4096")
         wait_until("the daemon", lambda: host.path(SOCKET).exists())

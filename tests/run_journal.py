@@ -169,7 +169,7 @@ def run_service(host: run_daemon.Host, export: pathlib.Path, programs: argparse.
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
         wait_until("the first round", host.is_idle)
         if export.read_text().count("EVENT=drift") == 0:
-            host.pool_path(2).write_text("124\n")
+            host.set_pool(2, 124)
             wait_until("the repair", lambda: "EVENT=repaired" in export.read_text() and host.is_idle())
             host.gate("pg.service", "pg")
         host.stop(daemon)
@@ -211,7 +211,7 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
         wait_until("the first round", host.is_idle)
         for i, pages in enumerate((40, 60), 1):
-            host.pool_path(0).write_text(f"{pages}\n")
+            host.set_pool(0, pages)
             wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
         host.stop(daemon)
         for verb in ("import", "status"):

@@ -137,10 +137,8 @@ def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node
     """The silent daemon may come back, or be replaced: only to let it start is it overruled."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
-    assert host.kernel
     with stopped(daemon):
-        with host.kernel.lock:
-            host.kernel.set_pages(host.pool_path(0).parent, 10)
+        host.set_pool(0, 10)
         done, seconds = timed(lambda: host.ctl("wait", "--timeout=6s", "pg"))
         said = done.stdout + done.stderr
         check(done.returncode == 1 and "pg: lost" in said, said)
