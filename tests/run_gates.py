@@ -914,24 +914,59 @@ def test_lies(host: Host, fixture: str = "one-node") -> None:
         host.stop(daemon)
 
 
+def wait_call(pages: int) -> bytes:
+    return json.dumps({"method": "org.hugeplan.Manager.Wait",
+                       "parameters": {"instance": "pg", "learned": learned(pages)}}).encode() + b"\0"
+
+
+@contextlib.contextmanager
+def gate_of(host: Host, unit: Unit, *said: bytes) -> Iterator[None]:
+    """The process that pg.service starts with, once it has said each of SAID by a connection of its own: it hears no
+    answer, and is killed."""
+    group = host.path(f"{GROUPS}/pg.service/cgroup.procs")
+    clients = []
+
+    def say() -> bytes:
+        wait_until("it is in the group", lambda: str(os.getpid()) in group.read_text())
+        clients.extend(call_many(str(host.path(SOCKET)), 1, each) for each in said)
+        return b"said"
+
+    host.write(f"{GROUPS}/pg.service/cgroup.procs", "")
+    pid, reading = as_user(os.getuid(), say)
+    try:
+        unit.run += 1
+        unit.set("activating", "start-pre", control=pid)
+        group.write_text(f"{pid}\n")
+        check(os.read(reading, 9) == b"said", "it says it")
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(reading)
+
+
+def start_again(host: Host, unit: Unit, pages: int) -> dict:
+    """By a gate that is this very process."""
+    enter(host, "pg.service")
+    unit.run += 1
+    unit.set("activating", "start-pre", control=os.getpid())
+    return wait_for(host, learned=learned(pages))
+
+
 def test_gate_is_gone(host: Host, fixture: str = "one-node") -> None:
-    """It ends while its answer is on the way, and the next start is as any."""
+    """It ends while its answer is on the way, or before it is heard, and the next start is as any."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
     with systemd_of(host, "pg.service") as systemd:
         daemon = host.start()
-        enter(host, "pg.service")
         unit = systemd.units["pg.service"]
-        unit.set("activating", "start-pre", control=os.getpid())
         for i in range(30):
-            unit.run += 1
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-                client.connect(str(host.path(SOCKET)))
-                client.sendall(json.dumps({"method": "org.hugeplan.Manager.Wait", "parameters":
-                                           {"instance": "pg", "learned": learned(20 + i)}}).encode() + b"\0")
+            if i == 25:
+                daemon.send_signal(signal.SIGSTOP)
+            with gate_of(host, unit, wait_call(20 + i)):
                 time.sleep(0.001 * i)
-        unit.run += 1
-        reply = wait_for(host, learned=learned(70))
-        check("error" not in reply and wanted(host) == 70 and host.pool(0) == 70, str(reply))
+        daemon.send_signal(signal.SIGCONT)
+        reply = start_again(host, unit, 70)
+        check("error" not in reply and wanted(host) == 70 and host.pool(0) == 70, f"{reply}\n{host.log(daemon)}")
         wait_until("it is kept", lambda: kept(host) == "2M:70")
         host.stop(daemon)
 
@@ -941,40 +976,18 @@ def test_gate_hangs(host: Host, fixture: str = "one-node") -> None:
     his own next start."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
     host.config("30-other.conf", "[Instance]\nPages=10\n")
-    call = json.dumps({"method": "org.hugeplan.Manager.Wait",
-                       "parameters": {"instance": "pg", "learned": learned(40)}}).encode() + b"\0"
-    with systemd_of(host, "pg.service") as systemd, contextlib.ExitStack() as stack:
+    call = wait_call(40)
+    with systemd_of(host, "pg.service") as systemd:
         daemon = host.start()
         unit = systemd.units["pg.service"]
-        group = host.path(f"{GROUPS}/pg.service/cgroup.procs")
-
-        def hang() -> bytes:
-            wait_until("it is in the group", lambda: str(os.getpid()) in group.read_text())
-            for said in (call[:-20], call, call * 50):
-                client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                clients.append(client)
-                client.connect(str(host.path(SOCKET)))
-                client.sendall(said)
-            return b"said"
-
-        clients: list[socket.socket] = []
-        host.write(f"{GROUPS}/pg.service/cgroup.procs", "")
-        pid, said = as_user(os.getuid(), hang)
-        stack.callback(os.waitpid, pid, 0)
-        stack.callback(os.kill, pid, signal.SIGKILL)
-        unit.set("activating", "start-pre", control=pid)
-        group.write_text(f"{pid}\n")
-        check(os.read(said, 9) == b"said", "it says it")
-        wait_until("it is believed", lambda: wanted(host) == 40 and host.pool(0) == 50)
-        begun = time.monotonic()
-        check("error" not in wait_for(host, "other"), "another's gate passes")
-        check(host.ctl("reload").returncode == 0 and host.pool(0) == 50, "a reload")
-        enter(host, "pg.service")
-        unit.run += 1
-        unit.set("activating", "start-pre", control=os.getpid())
-        reply = wait_for(host, learned=learned(60))
-        check("error" not in reply and wanted(host) == 60, f"its next start: {reply}")
-        check(time.monotonic() - begun < PATIENCE / 2, "and nobody has waited")
+        with gate_of(host, unit, call[:-20], call, call * 50):
+            wait_until("it is believed", lambda: wanted(host) == 40 and host.pool(0) == 50)
+            begun = time.monotonic()
+            check("error" not in wait_for(host, "other"), "another's gate passes")
+            check(host.ctl("reload").returncode == 0 and host.pool(0) == 50, "a reload")
+            reply = start_again(host, unit, 60)
+            check("error" not in reply and wanted(host) == 60, f"its next start: {reply}")
+            check(time.monotonic() - begun < PATIENCE / 2, "and nobody has waited")
         host.stop(daemon)
 
 
@@ -1000,12 +1013,9 @@ def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     host.write("etc/hugeplan.d/20-pg.conf.d", "in its way\n")
     with systemd_of(host, "pg.service") as systemd:
         daemon = host.start()
-        enter(host, "pg.service")
-        unit = systemd.units["pg.service"]
-        unit.set("activating", "start-pre", control=os.getpid())
         for pages in (40, 50, 60):
-            unit.run += 1
-            check("error" not in wait_for(host, learned=learned(pages)) and host.pool(0) == pages, "it starts")
+            reply = start_again(host, systemd.units["pg.service"], pages)
+            check("error" not in reply and host.pool(0) == pages, "it starts")
             wait_until("it was tried", lambda: log(host).count("(not stored)") == (pages - 30) // 10)
         check(log(host).count("the next boot will not know it") == 1, log(host))
         reply = host.call("Learn", {"instance": "pg", "learned": learned(70)})
