@@ -332,10 +332,8 @@ def test_life(host: Host, fixture: str = "two-nodes-hole") -> None:
 
     done = host.ctl("wait", "pg")
     check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
-    start = time.monotonic()
-    done = host.ctl("wait", "nobody")
-    check(done.returncode == 4 and "nobody" in done.stderr, done.stderr)
-    check(time.monotonic() - start < 1, "an unknown instance is answered at once")
+    done = host.ctl("wait", "--timeout=1h", "nobody")
+    check(done.returncode == 4 and "nobody" in done.stderr, f"an unknown instance is not waited for: {done.stderr}")
     done = host.ctl("wait", "large")
     check(done.returncode == 1 and "do not fit" in done.stderr, done.stderr)
     done = host.ctl("wait", "broken")
@@ -642,14 +640,20 @@ def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> N
     told = [one["text"] for one in host.status()["problems"]]
     check("pg: its start is refused: node 1 is offline" in host.log(daemon), host.log(daemon))
     check(any("pg is refused: node 1 is offline" in text for text in told), str(told))
-    started = time.monotonic()
-    done = host.ctl("wait", "--all")
-    check(done.returncode == 75 and "here: ready" in done.stdout, str(done))
-    check(2 <= time.monotonic() - started < 3, "the times to wait run at the same time")
-    done = host.ctl("wait", "typo")
+
+    def wait_for_all() -> float:
+        started = time.monotonic()
+        done = host.ctl("wait", "--all")
+        check(done.returncode == 75 and "here: ready" in done.stdout, str(done))
+        seconds = time.monotonic() - started
+        check(seconds >= 2, f"it waited {seconds:.1f} s")
+        return seconds
+
+    # One after the other they take three seconds each time, however busy this machine is.
+    wait_until("the times to wait run at the same time", lambda: wait_for_all() < 3)
+    done = host.ctl("wait", "--timeout=1h", "typo")
     check(done.returncode == 1 and "node 22 does not exist" in done.stderr, str(done))
     check("/etc/hugeplan.d/30-typo.conf:3" in done.stderr, done.stderr)
-    check(time.monotonic() - started < 60, "it is not waited for")
     host.stop(daemon)
 
 
@@ -1014,9 +1018,7 @@ def test_slow_clients(host: Host, fixture: str = "one-node") -> None:
         client.connect(str(host.path(SOCKET)))
         client.sendall(text)
         clients.append(client)
-    start = time.monotonic()
-    check(host.ctl("wait", "pg").returncode == 0, "another one is answered")
-    check(time.monotonic() - start < 1, "and at once")
+    check("error" not in host.call("Wait", {"instance": "pg"}), "another one is answered while they are there")
     for client in clients:
         client.close()
     host.stop(daemon)
