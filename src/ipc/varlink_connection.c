@@ -4,8 +4,9 @@
  *
  * It gets a *turn* when epoll reports it: what is unsent is sent, what has come is read once, and the next
  * whole message is *queued* (varlink_places.h). Then it is *settled*: what to watch for follows from its
- * state alone. Input is watched only while nothing is queued or pending, so a client is held back by its
- * own unanswered calls and untaken replies.
+ * state alone. Input is no longer watched if some comes while a call is queued or pending, so a client is
+ * held back by its own unanswered calls and untaken replies. Most clients send nothing before the answer,
+ * which costs no system call then.
  *
  * After the turns queued calls are *served*, in the order of their classes and users, for a limited time;
  * the rest waits for the next dispatch, which takes in new calls first. So a gate waits for one other call,
@@ -178,7 +179,7 @@ static void connection_settle(Connection *c) {
                                                    : VARLINK_PLACE_WAITING;
         /* epoll reports a hang-up even without any interest. */
         uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
-                            : !is_idle                            ? 0
+                            : !is_idle                            ? c->source.interest & EPOLLIN
                             : c->end.is_read                      ? EPOLLOUT
                                                                   : EPOLLIN;
 
@@ -251,6 +252,9 @@ void connection_turn(Connection *c, uint32_t events) {
                 if (c->call)
                         connection_doom(c);
         }
+        if (events & EPOLLIN && (c->call || c->queued.message) && !c->end.is_doomed &&
+            source_change(c->server, &c->source, 0) < 0)
+                connection_doom(c);
         c->queued.is_in_turn = true;
         if (connection_send(c)) {
                 if (is_congested && !c->end.is_doomed && c->call && c->call->drained)
