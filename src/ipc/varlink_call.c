@@ -177,23 +177,25 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
 }
 
 static const VarlinkMethod *find_method(const VarlinkServer *server, const char *name,
-                                        const VarlinkInterface **ret_interface) {
-        const char *dot = strrchr(name, '.');
-
+                                        size_t length, const VarlinkInterface **ret_interface) {
+        const char *dot = memrchr(name, '.', length);
         const VarlinkInterface *interface =
                 server_find_interface(server, name, dot ? (size_t) (dot - name) : 0);
 
         *ret_interface = interface;
-        return interface ? ARRAY_FIND(method, interface->methods, interface->n_methods,
-                                      strcmp(method->name, dot + 1) == 0)
-                         : NULL;
+        if (!interface)
+                return NULL;
+        length -= (size_t) (++dot - name);
+        return ARRAY_FIND(method, interface->methods, interface->n_methods,
+                          strlen(method->name) == length && memcmp(method->name, dot, length) == 0);
 }
 
 static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) {
         const VarlinkServer *server = call->connection->server;
         const char *dot = strrchr(request->method, '.');
         const VarlinkInterface *interface;
-        const VarlinkMethod *method = find_method(server, request->method, &interface);
+        const VarlinkMethod *method =
+                find_method(server, request->method, strlen(request->method), &interface);
 
         if (method)
                 call_run(call, method, request);
@@ -205,16 +207,23 @@ static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) 
                                              (int) (dot - request->method)));
 }
 
-/* Invalid calls are in the first class, because answering them costs nothing. */
-unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length) {
+/* The method is found in the text, because parsing costs more than most answers. In the last class are texts that could
+ * pretend another method: with an escape up to its end, or with parameters before it. Invalid calls are in the first
+ * class, because answering them costs nothing. */
+unsigned call_class(const VarlinkServer *server, const char *message) {
+        static const char key[] = "\"method\"";
+        const char *begin = message + strcspn(message, "{"), *found = strstr(message, key);
+        const char *name = found ? found + strlen(key) : message + strlen(message);
         const VarlinkInterface *interface;
-        const VarlinkMethod *method;
-        VarlinkRequest request = {0};
 
-        if (varlink_request_parse(bytes, length, &request) < 0)
-                return 0;
-        method = find_method(server, request.method, &interface);
-        varlink_request_done(&request);
+        name += strspn(name, " \t\r\n:\"");
+        size_t length = strcspn(name, "\"");
+
+        if (memchr(message, '\\', (size_t) (name - message) + length) ||
+            (begin < name && memchr(begin + 1, '{', (size_t) (name - begin - 1))))
+                return 2;
+        const VarlinkMethod *method = find_method(server, name, length, &interface);
+
         if (!method || method->flags & VARLINK_FIRST)
                 return 0;
         return method->flags & VARLINK_LAST ? 2 : 1;
@@ -258,15 +267,21 @@ void call_take(Connection *c, const char *bytes, size_t length) {
 /* ---- org.varlink.service ---- */
 
 static void service_get_info(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
-        const VarlinkServer *server = call->connection->server;
+        VarlinkServer *server = call->connection->server;
         const VarlinkServerInfo *info = &server->served.info;
-        json_t *names = json_array();
 
-        for (size_t i = 0; i < server->n_interfaces; i++)
-                json_array_append_new(names, json_string(server->interfaces[i]->name));
-        varlink_call_reply(call, json_pack("{ss ss ss ss so}", "vendor", info->vendor, "product",
-                                           info->product, "version", info->version, "url",
-                                           info->url, "interfaces", names));
+        if (!server->served.info_text) {
+                json_t *names = json_array();
+
+                for (size_t i = 0; i < server->n_interfaces; i++)
+                        json_array_append_new(names, json_string(server->interfaces[i]->name));
+                server->served.info_text = varlink_text_new(
+                        json_pack("{ss ss ss ss so}", "vendor", info->vendor, "product",
+                                  info->product, "version", info->version, "url", info->url,
+                                  "interfaces", names),
+                        true);
+        }
+        varlink_call_reply_text(call, server->served.info_text);
 }
 
 static void service_get_interface_description(VarlinkCall *call, json_t *parameters,

@@ -36,12 +36,11 @@ static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *pl
             server->connections.n_replaced >= REPLACED_PER_DISPATCH)
                 return false;
         ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-        const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
+        bool is_whole = n > 0 && memchr(bytes, '\0', (size_t) n);
 
-        if (!end || place->kind == VARLINK_PLACE_IDLE)
-                return end;
-        return call_class(server, bytes, (size_t) (end - bytes)) == 0 &&
-               ++server->connections.n_replaced;
+        if (!is_whole || place->kind == VARLINK_PLACE_IDLE)
+                return is_whole;
+        return call_class(server, bytes) == 0 && ++server->connections.n_replaced;
 }
 
 /* Most clients have sent their call already. A client without a place sees a closed connection, because an error

@@ -147,7 +147,7 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
-        server->served = (Served){*info, geteuid(), userdata};
+        server->served = (Served){.info = *info, .own_uid = geteuid(), .userdata = userdata};
         server->hooks = (ServerHooks){call_class, server_admit};
         server->interfaces[0] = &varlink_service_interface;
         if (n > 0)
@@ -180,6 +180,7 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 free(listener);
         }
         lobby_end(server);
+        varlink_text_free(server->served.info_text);
         if (server->timer.source.fd >= 0)
                 close(server->timer.source.fd);
         if (server->turn.wake.fd >= 0)

@@ -3,8 +3,8 @@
 
 /* The server from within: its state, for the files varlink_*.c. */
 
+#include "ipc/varlink_call.h"
 #include "ipc/varlink_frame.h"
-#include "ipc/varlink_method.h"
 #include "ipc/varlink_places.h"
 #include "runtime/clock.h"
 
@@ -105,13 +105,14 @@ typedef struct Connections {
 
 typedef struct Served {
         VarlinkServerInfo info;
+        VarlinkText *info_text; /* GetInfo's answer; NULL: nobody has asked yet */
         uid_t own_uid;
         void *userdata; /* of the methods */
 } Served;
 
 typedef struct ServerHooks {
         /* The class of a call (below), and a place for a newcomer (varlink_listen.h). */
-        unsigned (*class_of)(const VarlinkServer *server, const char *bytes, size_t length);
+        unsigned (*class_of)(const VarlinkServer *server, const char *message);
         bool (*admit)(VarlinkServer *server, int fd);
 } ServerHooks;
 
@@ -138,7 +139,7 @@ static inline uint64_t varlink_now_usec(void) {
 
 extern const VarlinkInterface varlink_service_interface;
 
-/* The class (varlink_places.h) of the call in this message. */
-unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length);
+/* The class (varlink_places.h) of the call in this message, which ends with its NUL. */
+unsigned call_class(const VarlinkServer *server, const char *message);
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *bytes, size_t length);

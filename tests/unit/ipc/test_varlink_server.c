@@ -1208,6 +1208,23 @@ SERVER_TEST(order_of_calls) {
         assert_int_equal(strlen(order), strlen("f g0 g1 g2 g3 late m l late "));
 }
 
+/* A text that could pretend another method's class comes after all others. */
+SERVER_TEST(order_of_pretenders) {
+        static const char *const texts[] = {
+                "{\"parameters\":{\"a\":\"p0\",\"method\":\"org.example.Test.LogFirst\"},"
+                "\"method\":\"org.example.Test.Log\"}",
+                "{\"method\":\"org.example.Test.LogFirs\\u0074\",\"parameters\":{\"a\":\"p1\"}}",
+                "{\"m\\u0065thod\":\"org.example.Test.Log\",\"parameters\":{\"a\":\"p2\"}}",
+                " { \"method\" : \"org.example.Test.Log\",\"parameters\":{\"a\":\"\\u0031\"}}",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+                say(connect_client(f), texts[i]);
+        call(f, connect_client(f), "LogFirst", ",\"parameters\":{\"a\":\"f\"}");
+        pump(f);
+        assert_string_equal(text_string(&f->order), "f 1 p0 p1 p2 ");
+}
+
 SERVER_TEST(idle_connections_are_closed) {
         int silent, partial, waiting, busy;
 
