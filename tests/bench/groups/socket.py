@@ -3,8 +3,7 @@
 
 The daemon's server alone, with one reply for every request, and the daemon itself, which looks at the host before it
 answers; beside them bare epoll, which reads a request, understands nothing of it and sends the same bytes. Clients run on
-the same processors. On kept connections nothing is left but the request itself: hugepland's is parsed as JSON, and while it
-waits its connection is not watched, which are two epoll_ctl(2)."""
+the same processors. On kept connections nothing is left but the request itself, which hugepland parses as JSON."""
 
 from __future__ import annotations
 
