@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_frame.h"
 
-#include "base/text.h"
 #include "ipc/varlink_parameters.h"
 
 #include <stdlib.h>
@@ -109,22 +108,13 @@ ssize_t varlink_reader_receive(VarlinkReader *reader, int fd) {
         return n;
 }
 
-bool varlink_reader_has_message(VarlinkReader *reader) {
-        const VarlinkBuffer *buffer = &reader->buffer;
-
-        if (reader->scanned == buffer->end)
-                return false;
-        const char *nul =
-                memchr(buffer->bytes + reader->scanned, '\0', buffer->end - reader->scanned);
-
-        reader->scanned = nul ? (size_t) (nul - buffer->bytes) : buffer->end;
-        return nul;
-}
-
 int varlink_reader_next(VarlinkReader *reader, const char **ret_bytes, size_t *ret_length) {
         VarlinkBuffer *buffer = &reader->buffer;
+        size_t left = buffer->end - reader->scanned;
+        const char *nul = left > 0 ? memchr(buffer->bytes + reader->scanned, '\0', left) : NULL;
 
-        if (!varlink_reader_has_message(reader))
+        reader->scanned = nul ? (size_t) (nul - buffer->bytes) : buffer->end;
+        if (!nul)
                 return buffer_length(buffer) < buffer->limit ? 0 : -EMSGSIZE;
         *ret_bytes = buffer->bytes + buffer->start;
         *ret_length = reader->scanned - buffer->start;
@@ -231,7 +221,7 @@ static bool depth_is_bounded(const char *bytes, size_t length) {
 static json_t *message_parse(const char *bytes, size_t length, const VarlinkParameter *keys) {
         json_t *message;
 
-        if (!text_is_utf8(bytes, length) || !depth_is_bounded(bytes, length))
+        if (!depth_is_bounded(bytes, length))
                 return NULL;
         message = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
         if (json_is_object(message) && !varlink_parameters_find_fault(keys, message) &&

@@ -59,9 +59,6 @@ void varlink_reader_filled(VarlinkReader *reader, size_t size);
  * another negative errno of recv(2) or varlink_reader_space(). */
 ssize_t varlink_reader_receive(VarlinkReader *reader, int fd);
 
-/* Whether varlink_reader_next() would give a message. */
-bool varlink_reader_has_message(VarlinkReader *reader);
-
 /* 1 and the next message without its NUL, valid until more is read; 0 when it is not complete yet;
  * -EMSGSIZE when it is over the limit, from then on for ever. */
 int varlink_reader_next(VarlinkReader *reader, const char **ret_bytes, size_t *ret_length);
