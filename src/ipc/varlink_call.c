@@ -231,11 +231,11 @@ unsigned call_class(const VarlinkServer *server, const char *message) {
 
 /* After a hang-up only one-way calls and calls of trusted users are run, because the others are of use only by their
  * answer. */
-void call_take(Connection *c, const char *bytes, size_t length) {
+void call_take(Connection *c, const char *message) {
         VarlinkRequest request = {0};
         VarlinkCall *call = NULL;
 
-        if (varlink_request_parse(bytes, length, &request) == 0 &&
+        if (varlink_request_parse(message, strlen(message), &request) == 0 &&
             (!c->end.is_gone || request.oneway || c->peer.is_trusted))
                 call = calloc(1, sizeof(*call));
         if (!call) {

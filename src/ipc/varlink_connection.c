@@ -211,7 +211,6 @@ void connection_look_for_call(Connection *c, bool may_read) {
 
                 if (r > 0) {
                         c->queued.message = bytes;
-                        c->queued.length = length;
                         varlink_places_queue(&c->server->places, &c->place,
                                              c->server->hooks.class_of(c->server, bytes));
                 } else if (r < 0) {

@@ -55,7 +55,7 @@ static void server_serve(VarlinkServer *server) {
                 varlink_places_unqueue(&server->places, &c->place);
                 c->queued.message = NULL;
                 c->queued.is_in_turn = true;
-                call_take(c, message, c->queued.length);
+                call_take(c, message);
                 connection_send(c);
                 connection_look_for_call(c, false);
                 connection_end_turn(c);

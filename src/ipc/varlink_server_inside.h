@@ -35,7 +35,6 @@ typedef struct Peer {
 /* The next call, which waits for its turn; in the reader. */
 typedef struct Queued {
         const char *message;
-        size_t length;
         bool is_in_turn;
 } Queued;
 
@@ -142,4 +141,4 @@ extern const VarlinkInterface varlink_service_interface;
 /* The class (varlink_places.h) of the call in this message, which ends with its NUL. */
 unsigned call_class(const VarlinkServer *server, const char *message);
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
-void call_take(Connection *c, const char *bytes, size_t length);
+void call_take(Connection *c, const char *message);
