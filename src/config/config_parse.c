@@ -271,14 +271,16 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         check_instance(assembler, &instance);
         refuse_second(assembler, &instance, parsed);
         /* If two mounts have the same path or one contains the other, the second is refused. */
-        VEC_FOREACH(other, &assembler->instances)
-                if (instance.mount && !instance.refusal && !other->refusal && other->mount &&
-                    mount_paths_overlap(instance.mount->path, other->mount->path))
-                        contradict(assembler, &instance, "Mount",
-                                   arena_printf(arena, "%s conflicts with %s, the mount of %s",
-                                                instance.mount->path, other->mount->path,
-                                                other->name),
-                                   "give each instance a path of its own");
+        if (instance.mount)
+                VEC_FOREACH(other, &assembler->instances)
+                        if (!instance.refusal && !other->refusal && other->mount &&
+                            mount_paths_overlap(instance.mount->path, other->mount->path))
+                                contradict(assembler, &instance, "Mount",
+                                           arena_printf(arena,
+                                                        "%s conflicts with %s, the mount of %s",
+                                                        instance.mount->path, other->mount->path,
+                                                        other->name),
+                                           "give each instance a path of its own");
         index_add(assembler->files, instance.name, instance.file);
         *vec_push(arena, &assembler->instances) = instance;
 }
