@@ -194,6 +194,7 @@ MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     **{f"hugeplanctl metrics, {n} instances": (1, n, True, of_ctl_beside_daemon("metrics")) for n in (3, 300)},
     "generator, 300 instances": (1, 300, True, of_generator),
     "plan, 8 nodes, 1000 instances": (8, 1000, False, of_ctl("plan")),
+    "check, 8 nodes, 300 instances": (8, 300, False, of_ctl("check")),
     "plan, 1024 nodes, 10 instances": (1024, 10, False, of_ctl("plan")),
 }
 

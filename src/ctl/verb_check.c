@@ -207,7 +207,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         Arena *arena = command->arena;
         const Look *look = local_load(command, true, NULL);
         HostSources sources = host_sources(command->root, arena);
-        Overlay overlay = overlay_over(&sources.sources);
+        Overlay overlay = overlay_over(arena, &sources.sources);
         Check check = {.command = command, .view = view, .sources = &overlay.sources};
         Diags problems = diags_in(arena);
         ProofList *own = ARENA_NEW(arena, ProofList);

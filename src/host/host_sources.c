@@ -93,13 +93,8 @@ static SourceText read_kernel_file(const Sources *sources, Arena *arena, const c
         return count(host, r, string, size);
 }
 
-typedef struct Listed {
-        int error;
-        SourceNames names;
-} Listed;
-
-static const Listed *list_once(HostSources *host, const char *path) {
-        Listed *listed = ARENA_NEW(host->arena, Listed);
+static const SourceListed *list_once(HostSources *host, const char *path) {
+        SourceListed *listed = ARENA_NEW(host->arena, SourceListed);
         Names names = {};
         size_t bytes = 0;
 
@@ -118,10 +113,8 @@ static const Listed *list_once(HostSources *host, const char *path) {
 static int list_directory(const Sources *sources, Arena *arena UNUSED, const char *path,
                           SourceNames *ret) {
         HostSources *host = host_of(sources);
-        const Listed *listed = index_find(host->listed, path);
+        const SourceListed *listed = index_find(host->listed, path) ?: list_once(host, path);
 
-        if (!listed)
-                listed = list_once(host, path);
         if (listed->error == 0)
                 *ret = listed->names;
         return listed->error;

@@ -69,7 +69,7 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
                 if (!root_exists(root, paths[i]))
                         continue;
                 owner_to_read(arena, paths[i], &person);
-                overlay_put(arena, overlay, paths[i],
+                overlay_put(overlay, paths[i],
                             reader_ask(root, arena, &person, READER_USEC, list_entries, NULL, &list)
                                     ? ""
                                     : oracle_entries_write(arena, list, paths[i]));

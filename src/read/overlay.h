@@ -3,22 +3,21 @@
 
 /* Sources overlaid with other files: readers see a host as it would be with these. */
 
+#include "base/index.h"
 #include "read/source.h"
-
-typedef struct OverlayFile {
-        const char *path;
-        const char *text; /* NULL: there is no such file */
-} OverlayFile;
 
 typedef struct Overlay {
         Sources sources; /* give a pointer to this */
         const Sources *below;
-        VEC(OverlayFile) files; /* the last one of a path is in effect */
+        Arena *arena;
+        Index *files;  /* by path */
+        Index *inside; /* files by each directory above them */
+        Index *lists;  /* by directory: what was listed since the last change */
 } Overlay;
 
 /* Returns an empty overlay over BELOW, which must outlive it. */
-Overlay overlay_over(const Sources *below);
+Overlay overlay_over(Arena *arena, const Sources *below);
 
 /* Makes the file PATH contain TEXT, and the directories above it exist; with a TEXT of NULL the file does not exist,
  * but its directory still does. */
-void overlay_put(Arena *arena, Overlay *overlay, const char *path, const char *text);
+void overlay_put(Overlay *overlay, const char *path, const char *text);

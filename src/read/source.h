@@ -21,6 +21,12 @@ typedef struct SourceText {
 /* Names of files and units, words of command lines. */
 typedef VEC(const char *) SourceNames;
 
+/* A directory that was listed. */
+typedef struct SourceListed {
+        SourceNames names;
+        int error; /* 0, or the negative errno of listing */
+} SourceListed;
+
 /* A variable of an environment, or of a script. */
 typedef struct Variable {
         const char *name;

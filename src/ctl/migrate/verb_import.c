@@ -32,7 +32,7 @@ static const Suggestions *suggestions_find(Command *command) {
         Suggestions *suggestions = ARENA_NEW(arena, Suggestions);
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
-        Overlay overlay = overlay_over(&sources.sources);
+        Overlay overlay = overlay_over(arena, &sources.sources);
         Processes processes = processes_list(command->root, arena);
         char *segments = NULL;
 

@@ -32,7 +32,7 @@ static const Sources *below(Arena *arena) {
 }
 
 TEST(nothing_over) {
-        Overlay overlay = overlay_over(below(arena));
+        Overlay overlay = overlay_over(arena, below(arena));
 
         assert_text(read_one(arena, &overlay, "/etc/a/1"), "one");
         assert_text(read_one(arena, &overlay, "/etc/a/2"), "error -2");
@@ -42,12 +42,12 @@ TEST(nothing_over) {
 }
 
 TEST(files_over) {
-        Overlay overlay = overlay_over(below(arena));
+        Overlay overlay = overlay_over(arena, below(arena));
 
-        overlay_put(arena, &overlay, "/etc/a/1", "uno");
-        overlay_put(arena, &overlay, "/etc/a/2", "due");
-        overlay_put(arena, &overlay, "/run/x/y.d/z", "new");
-        overlay_put(arena, &overlay, "/etc/b/x", "no link");
+        overlay_put(&overlay, "/etc/a/1", "uno");
+        overlay_put(&overlay, "/etc/a/2", "due");
+        overlay_put(&overlay, "/run/x/y.d/z", "new");
+        overlay_put(&overlay, "/etc/b/x", "no link");
         assert_text(read_one(arena, &overlay, "/etc/a/1"), "uno");
         assert_text(read_one(arena, &overlay, "/etc/a/2"), "due");
         assert_text(read_one(arena, &overlay, "/etc/a/3"), "three");
@@ -60,15 +60,15 @@ TEST(files_over) {
 }
 
 TEST(gone) {
-        Overlay overlay = overlay_over(below(arena));
+        Overlay overlay = overlay_over(arena, below(arena));
 
-        overlay_put(arena, &overlay, "/etc/a/1", "uno");
-        overlay_put(arena, &overlay, "/etc/a/1", NULL);
-        overlay_put(arena, &overlay, "/etc/c/1", NULL);
+        overlay_put(&overlay, "/etc/a/1", "uno");
+        overlay_put(&overlay, "/etc/a/1", NULL);
+        overlay_put(&overlay, "/etc/c/1", NULL);
         assert_text(read_one(arena, &overlay, "/etc/a/1"), "error -2");
         assert_text(list_one(arena, &overlay, "/etc/a"), "3");
         assert_text(list_one(arena, &overlay, "/etc/c"), NULL);
-        overlay_put(arena, &overlay, "/etc/a/1", "again");
+        overlay_put(&overlay, "/etc/a/1", "again");
         assert_text(read_one(arena, &overlay, "/etc/a/1"), "again");
         assert_text(list_one(arena, &overlay, "/etc/a"), "1 3");
 }
