@@ -107,7 +107,7 @@ install_packages() {
 # install_postgresql LOG: installs the server without a cluster, which Debian's package would create and start.
 install_postgresql() {
         local log=$1 settings=/etc/postgresql-common/createcluster.conf code=0
-        if compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
+        if compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || [ -z "$(missing_packages postgresql)" ]; then
                 return
         fi
         install_packages "$log" postgresql-common
