@@ -23,8 +23,11 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from test_live import SKIP, check, passes, set_pool
+from shared import wait_until
+from test_live import set_pool
 from test_postgresql import no_surplus, pools_locked, reserved
+
+from common import SKIP, check, passes
 
 PATIENCE = 30.0
 # What Java says when pages are missing, with small pages instead or without a heap: before "Create VM", and it says that
@@ -95,12 +98,12 @@ def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
     with log.open("wb") as output, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
                                                     stderr=output) as process:
         try:
-            test_live.wait_until("Java has started", lambda: process.poll() is not None
+            wait_until("Java has started", lambda: process.poll() is not None
                                  or "Create VM" in log.read_text(), PATIENCE)
             yield process.poll() is None
         finally:
             process.kill()
-    test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+    wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
 
 
 def taken(settings: Settings, log: pathlib.Path) -> int:

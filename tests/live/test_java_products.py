@@ -23,7 +23,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 
 # Said before the imports: no __pycache__ in the source tree.
@@ -33,9 +32,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 import test_java  # noqa: E402
 import test_live  # noqa: E402
 from servers import JAVA_PRODUCTS, Server, unpacked  # noqa: E402
+from shared import captured_root, wait_until  # noqa: E402
 from test_java import FALLS_BACK  # noqa: E402
-from test_live import SKIP, check, passes, set_pool  # noqa: E402
+from test_live import set_pool  # noqa: E402
 from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
+
+from common import SKIP, check, passes  # noqa: E402
 
 CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
 HIERARCHIES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd")
@@ -124,14 +126,14 @@ class Product:
                 [*enter, group, *owner, f"{self.root}{program}", *arguments], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, cwd=self.home, env={"PATH": "/usr/bin:/bin", **self._environment}) as process:
             try:
-                test_live.wait_until(f"{self.TITLE} has started",
+                wait_until(f"{self.TITLE} has started",
                                      lambda: process.poll() is not None or answers(self.port), PATIENCE)
                 check(process.poll() is None, f"it does not start: {self.log.read_text()[-2000:]}")
                 yield
             finally:
                 process.send_signal(signal.SIGKILL)
                 process.wait(PATIENCE)
-        test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+        wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
 
     def taken(self) -> int:
         with self.running():
@@ -319,23 +321,6 @@ CATALINA_OPTS="$CATALINA_OPTS -XX:+UseParallelGC -XX:+UseLargePages"
 PRODUCTS: dict[str, type[Product]] = {"kafka": Kafka, "cassandra": Cassandra, "tomcat": Tomcat}
 
 
-@contextlib.contextmanager
-def captured_root() -> Iterator[pathlib.Path]:
-    """With this kernel, and this host's Java as far as its version goes."""
-    with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as name:
-        root = pathlib.Path(name)
-        root.chmod(0o755)
-        with contextlib.ExitStack() as stack:
-            for each in ("proc", "sys"):
-                (root / each).mkdir()
-                subprocess.run(["mount", "--rbind", "--make-rslave", f"/{each}", root / each], check=True)
-                stack.callback(subprocess.run, ["umount", "-lR", root / each], check=True)
-            release = root / java_home().relative_to("/") / "release"
-            release.parent.mkdir(parents=True)
-            shutil.copy(java_home() / "release", release)
-            yield root
-
-
 def suggestion(hugeplanctl: str, product: Product) -> dict:
     done = subprocess.run([hugeplanctl, f"--root={product.root}", "--json=short", "import"], text=True,
                           capture_output=True, timeout=PATIENCE)
@@ -370,6 +355,10 @@ def check_product(hugeplanctl: str, product: Product) -> str:
 def run_product(hugeplanctl: str, server: Server, classes: pathlib.Path) -> bool:
     kind = PRODUCTS[server.engine]
     with captured_root() as root:
+        # This host's Java as far as its version goes.
+        release = root / java_home().relative_to("/") / "release"
+        release.parent.mkdir(parents=True)
+        shutil.copy(java_home() / "release", release)
         product = kind(server, classes, root)
         return passes(product.name, functools.partial(check_product, hugeplanctl, product))
 

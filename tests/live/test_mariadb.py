@@ -22,8 +22,11 @@ import tempfile
 import unittest
 
 import test_live
-from test_live import CONFIG, HUGEPAGES, PAGE, PATIENCE, SKIP, check, set_pool
+from shared import PAGE, PATIENCE, wait_until
+from test_live import CONFIG, HUGEPAGES, set_pool
 from test_postgresql import pools_locked
+
+from common import SKIP, Failure, check
 
 MIB = 1 << 20
 PAGES_MAX = 1000  # for the largest case; more would take the host's memory
@@ -125,10 +128,10 @@ class Server:
 
     def __enter__(self) -> Server:
         try:
-            test_live.wait_until("mariadbd has started", lambda: self.process.poll() is not None
+            wait_until("mariadbd has started", lambda: self.process.poll() is not None
                                  or "ready for connections" in self.log.read_text())
             check(self.process.poll() is None, f"mariadbd does not start:\n{self.log.read_text()}")
-        except test_live.Failure:
+        except Failure:
             self.__exit__()
             raise
         return self

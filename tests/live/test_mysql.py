@@ -29,8 +29,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 
 import test_live  # noqa: E402
 from meter import Settings, started  # noqa: E402
-from test_live import SKIP, check, passes, set_pool  # noqa: E402
+from shared import wait_until  # noqa: E402
+from test_live import set_pool  # noqa: E402
 from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
+
+from common import SKIP, check, passes  # noqa: E402
 
 CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
 PATIENCE = 120.0
@@ -64,13 +67,13 @@ class Server:
         with self.log.open("wb") as log, subprocess.Popen([*self._command, *options], stdin=subprocess.DEVNULL,
                                                           stdout=log, stderr=log) as process:
             try:
-                test_live.wait_until("MySQL has started", lambda: process.poll() is not None
+                wait_until("MySQL has started", lambda: process.poll() is not None
                                      or "ready for connections" in self.log.read_text(), PATIENCE)
                 check(process.poll() is None, f"it does not start: {self.log.read_text()}")
                 yield
             finally:
                 process.terminate()
-        test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+        wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
 
     def taken(self, settings: Settings) -> int:
         with self.running(settings):

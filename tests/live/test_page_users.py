@@ -8,22 +8,19 @@ Needs root and room for some pages of 2M; gives back what it took. Skips (exit 7
 Every other figure on the host may change meanwhile: only what is ours is looked at.
 """
 
+import contextlib
 import ctypes
 import json
 import mmap
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-from public import public_copy
+from shared import PAGE, captured_root, child, map_pages, public_copy, touch, touched
 
-PAGE = 2 << 20
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
-MAP_HUGETLB = 0x40000
 SHM_HUGETLB = 0o4000
 IPC_CREAT = 0o1000
 PAGES = 40
@@ -45,48 +42,6 @@ def read(path):
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(str(text))
-
-
-def map_pages(n, flags):
-    return mmap.mmap(-1, n * PAGE, flags=flags | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
-
-
-def touch(memory, pages):
-    for page in pages:
-        memory[page * PAGE] = 1
-
-
-class Child:
-    """A process that runs WORK and then waits until the block is left."""
-
-    def __init__(self, work):
-        ready, done = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.close(ready)
-                keep = work()  # what is mapped lives as long as it is referred to
-                os.write(done, b"x" if keep is not None else b"?")
-                while True:
-                    signal.pause()
-            finally:
-                os._exit(1)
-        os.close(done)
-        self.ok = os.read(ready, 1) == b"x"
-        os.close(ready)
-
-    def __enter__(self):
-        if not self.ok:
-            self.end()
-            raise AssertionError("the child could not map its pages")
-        return self
-
-    def end(self):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-    def __exit__(self, *_):
-        self.end()
 
 
 def run(*arguments, root="/", user=None, **options):
@@ -127,24 +82,18 @@ class PageUsers(unittest.TestCase):
         write(POOL, max(0, int(read(POOL)) - cls.gained))
 
     def test_private(self):
-        def work():
-            memory = map_pages(6, mmap.MAP_PRIVATE)
-            touch(memory, range(4))
-            return memory
-
-        with Child(work) as child:
-            (row,) = held_by(child.pid)
+        with child(lambda: touched(6, range(4))) as pid:
+            (row,) = held_by(pid)
             self.assertEqual((row["pages"], row["mappedPages"], row["lowerBound"]), (4, 6, False))
             self.assertEqual(row["pageSizeBytes"], PAGE)
             self.assertEqual(sum(node["pages"] for node in row["nodes"]), 4)
             self.assertIsNone(row["unit"])
-            self.assertIn(str(child.pid), run("status", "--all").stdout)
-        self.assertEqual(held_by(child.pid), [])
+            self.assertIn(str(pid), run("status", "--all").stdout)
+        self.assertEqual(held_by(pid), [])
 
     def test_family_counts_once(self):
         def work():
-            memory = map_pages(8, mmap.MAP_SHARED)
-            touch(memory, range(3))
+            memory = touched(8, range(3), mmap.MAP_SHARED)
             parent = os.getpid()
             if os.fork() == 0:
                 touch(memory, range(2, 7))
@@ -155,40 +104,33 @@ class PageUsers(unittest.TestCase):
                 pass
             return memory
 
-        with Child(work) as child:
-            (row,) = held_by(child.pid)
+        with child(work) as pid:
+            (row,) = held_by(pid)
             self.assertEqual((row["mappedPages"], row["lowerBound"]), (8, True))
             self.assertGreaterEqual(row["pages"], 4)
             self.assertLessEqual(row["pages"], 7)
         time.sleep(0.2)  # until its own child has seen it go
 
     def test_mapped_but_never_touched(self):
-        with Child(lambda: map_pages(5, mmap.MAP_SHARED)) as child:
-            self.assertNotIn("HugetlbPages:\t    1", read(f"/proc/{child.pid}/status"))
-            (row,) = held_by(child.pid)
+        with child(lambda: map_pages(5)) as pid:
+            self.assertNotIn("HugetlbPages:\t    1", read(f"/proc/{pid}/status"))
+            (row,) = held_by(pid)
             self.assertEqual((row["pages"], row["mappedPages"]), (0, 5))
 
     def test_name_of_a_stranger(self):
         def work():
             with open("/proc/self/comm", "wb") as file:
                 file.write(b"a\x1b[2J\xff\nb")
-            memory = map_pages(1, mmap.MAP_PRIVATE)
-            touch(memory, [0])
-            return memory
+            return touched(1, [0])
 
-        with Child(work) as child:
-            (row,) = held_by(child.pid)
+        with child(work) as pid:
+            (row,) = held_by(pid)
             self.assertEqual(row["command"], "a?[2J?\\nb")
             self.assertNotIn("\x1b", run("status", "--all").stdout)
 
     def test_without_rights(self):
-        def work():
-            memory = map_pages(6, mmap.MAP_PRIVATE)
-            touch(memory, range(4))
-            return memory
-
-        with Child(work) as child:
-            (row,) = held_by(child.pid, user=NOBODY)
+        with child(lambda: touched(6, range(4))) as pid:
+            (row,) = held_by(pid, user=NOBODY)
             self.assertEqual((row["bytes"], row["lowerBound"]), (4 * PAGE, True))
 
     def test_segment_that_was_left_behind(self):
@@ -223,50 +165,37 @@ class PageUsers(unittest.TestCase):
         with open(root + "/etc/hugeplan.d/shop.conf", "w", encoding="utf-8") as file:
             file.write(f"[Instance]\nEngine=generic\nUnit={unit}\nPages={pages}\nPageSize=2M\n")
 
-    def captured_root(self):
-        """A root that shows this kernel, but a configuration of our own."""
-        root = tempfile.mkdtemp(prefix="hugeplan-page_users-")
-        self.addCleanup(subprocess.run, ["rm", "-rf", "--one-file-system", root], check=True)
-        for name in ("proc", "sys"):
-            os.mkdir(f"{root}/{name}")
-            subprocess.run(["mount", "--rbind", "--make-rslave", "/" + name, f"{root}/{name}"],
-                           check=True)
-            self.addCleanup(subprocess.run, ["umount", "-lR", f"{root}/{name}"], check=True)
-        return root
+    def enter_root(self):
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        return str(stack.enter_context(captured_root()))
 
     def test_unit_and_instance(self):
         procs = self.make_unit()
 
         def work():
             write(procs, os.getpid())
-            memory = map_pages(6, mmap.MAP_PRIVATE)
-            touch(memory, range(4))
-            return memory
+            return touched(6, range(4))
 
-        root = self.captured_root()
+        root = self.enter_root()
         self.write_instance(root, UNIT, 6)
         self.assertIn("Used by: not mapped yet", run("status", "shop", root=root).stdout)
-        with Child(work) as child:
+        with child(work) as pid:
             (row,) = [row for row in page_users(root=root) if row["unit"] == UNIT]
-            self.assertEqual((row["pid"], row["instance"], row["pages"]), (child.pid, "shop", 4))
-            self.assertIn(f"Used by: pid {child.pid}, ", run("status", "shop", root=root).stdout)
+            self.assertEqual((row["pid"], row["instance"], row["pages"]), (pid, "shop", 4))
+            self.assertIn(f"Used by: pid {pid}, ", run("status", "shop", root=root).stdout)
 
     def test_gate_names_the_thief(self):
         """As a process of the unit, which finds that its pages are not free."""
         procs = self.make_unit()
 
-        def steal():
-            memory = map_pages(PAGES - 4, mmap.MAP_PRIVATE)
-            touch(memory, [0])
-            return memory
-
-        root = self.captured_root()
+        root = self.enter_root()
         self.write_instance(root, UNIT, int(read(POOL)))
-        with Child(steal) as thief:
+        with child(lambda: touched(PAGES - 4, [0])) as pid:
             result = run("wait", "shop", root=root,
                          preexec_fn=lambda: write(procs, os.getpid()))
             self.assertEqual(result.returncode, 1, result.stderr)
-            self.assertIn(f"used by pid {thief.pid} (", result.stderr)
+            self.assertIn(f"used by pid {pid} (", result.stderr)
             self.assertIn(f": {PAGES - 4} pages of 2M", result.stderr)
 
 

@@ -30,7 +30,10 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from test_live import CONFIG, HUGEPAGES, SKIP, check, count, passes, set_pool
+from shared import wait_until
+from test_live import CONFIG, HUGEPAGES, count, set_pool
+
+from common import SKIP, check, passes
 
 OWNER = "postgres"
 OVERCOMMIT = HUGEPAGES / "nr_overcommit_hugepages"
@@ -147,13 +150,13 @@ class Server:
         """At once; the memory goes back when the last of its processes has ended."""
         postmaster.send_signal(signal.SIGQUIT)
         postmaster.wait(PATIENCE)
-        test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+        wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
 
     def reserves(self) -> int:
         postmaster = self.start()
         try:
             # The segment is there before the file says so (LOCK_FILE_LINE_PM_STATUS).
-            test_live.wait_until("the server is there", lambda: postmaster.poll() is not None
+            wait_until("the server is there", lambda: postmaster.poll() is not None
                                  or self.is_there(), PATIENCE)
             check(postmaster.poll() is None, f"it does not start: {self.log.read_text()}")
             return reserved()
@@ -216,11 +219,11 @@ def control_group(server: Server) -> Iterator[None]:
     postmaster = server.start()
     (group / "cgroup.procs").write_text(f"{postmaster.pid}\n")
     try:
-        test_live.wait_until("the server is there", server.is_there, PATIENCE)
+        wait_until("the server is there", server.is_there, PATIENCE)
         yield
     finally:
         server.stop(postmaster)
-        test_live.wait_until("nobody is left", lambda: not (group / "cgroup.procs").read_text(), PATIENCE)
+        wait_until("nobody is left", lambda: not (group / "cgroup.procs").read_text(), PATIENCE)
         group.rmdir()
 
 

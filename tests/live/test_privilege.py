@@ -26,8 +26,10 @@ import tempfile
 import time
 import unittest
 
-from public import public_copy
-from test_live import CONFIG, SKIP
+from shared import public_copy
+from test_live import CONFIG
+
+from common import SKIP
 
 MALLORY = 65533  # has no name
 OWNER = pwd.getpwnam("daemon").pw_uid

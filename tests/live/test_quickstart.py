@@ -12,7 +12,6 @@ HUGEPLAN_LIVE=1, or where something is missing, it says so and skips (77).
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -24,25 +23,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-from test_live import (
-    CONFIG,
-    RUNTIME,
-    SKIP,
-    Failure,
-    PageUser,
-    check,
-    chosen,
-    host_as_it_was,
-    node_pools,
-    thp_files,
-    wait_until,
-    why_not,
-)
+from shared import child, common, is_alive, touched, wait_until
+from test_live import CONFIG, RUNTIME, chosen, host_as_it_was, node_pools, thp_files, why_not
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-from terminal import Foreground, TerminalError  # noqa: E402
+from common import SKIP, Failure, check, passes
+from terminal import Foreground, TerminalError
 
 MARKER = pathlib.Path("/run/hugeplan-quickstart")
 LEDGER = RUNTIME / "ledger"
@@ -194,17 +180,15 @@ def test_pages_in_use(demonstration: Demonstration, draw: random.Random, n_runs:
     surplus = [path.with_name("surplus_hugepages") for path in node_pools()]
     run = Run(demonstration.script)
     run.read_until("== The gate", BUILD_SEC)
-    with run.frozen():
-        page_user = PageUser(10)
-        run.press_ctrl_c()
-    try:
+    with contextlib.ExitStack() as stack:
+        with run.frozen():
+            page_user = stack.enter_context(child(lambda: touched(10, range(10))))
+            run.press_ctrl_c()
         code = run.finish()
         check(code == 130 and "but 10 pages are in use by others" in run.output, run.output)
         check("as before" not in run.output, run.output)
         check(sum(int(path.read_text()) for path in surplus) == 10, "which is so")
-        check(page_user.is_alive(), "and they have not been taken away")
-    finally:
-        page_user.end()
+        check(is_alive(page_user), "and they have not been taken away")
     check_as_before(demonstration.script, before, "pages in use", run.output)
 
 
@@ -304,10 +288,8 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--quickstart", type=pathlib.Path, required=True)
+    parser = common.parser(__doc__, "quickstart", rest="tests")
     parser.add_argument("--runs", type=int, default=int(os.environ.get("HUGEPLAN_RUNS", "14")))
-    parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
     reason = why_not() if options.runs > 0 else "no runs are wanted"
     if reason:
@@ -317,19 +299,10 @@ def main() -> int:
     seed = int(os.environ.get("HUGEPLAN_SEED") or random.randrange(1 << 32))
     print(f"HUGEPLAN_SEED={seed}", flush=True)
     with host_as_it_was():
-        demonstration = Demonstration(options.quickstart.resolve())
-        tests = {name: function for name, function in globals().items()
-                 if name.startswith("test_")}
-        for name in options.tests or tests:
-            start = time.monotonic()
-            try:
-                tests[name](demonstration, random.Random(seed), options.runs)
-            except (Failure, TerminalError):
-                print(f"FAIL {name}")
-                traceback.print_exc(file=sys.stdout)
-                return 1
-            print(f"ok   {name} ({time.monotonic() - start:.1f} s)", flush=True)
-    return 0
+        demonstration = Demonstration(options.quickstart)
+        tests = common.tests_in(globals(), options.tests)
+        return int(not all(passes(name, lambda test=test: test(demonstration, random.Random(seed), options.runs))  # type: ignore[misc]
+                           for name, test in tests.items()))
 
 
 if __name__ == "__main__":

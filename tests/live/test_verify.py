@@ -23,22 +23,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from collections.abc import Callable, Iterator
 
+import shared
 import test_live
 import test_postgresql
-from public import public_copy
-from test_live import PAGE, SKIP, count, set_pool
+from shared import MAP_HUGETLB, PAGE, PATIENCE, captured_root, map_pages, public_copy, touched, wait_until
+from test_live import count, set_pool
+
+from common import SKIP
 
 UNIT = "hugeplan-test-verify.service"
 MIB = 1 << 20
 PAGES = 420
 SHM_HUGETLB, IPC_CREAT, IPC_RMID = 0o4000, 0o1000, 0
 NOBODY = 65534
-PATIENCE = 60.0
 DAY = 24 * 60 * 60
 HIERARCHIES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd")
 MAX_MAP_COUNT = pathlib.Path("/proc/sys/vm/max_map_count")
@@ -72,19 +73,6 @@ def status_kib(pid: int, key: str) -> int:
     return 0
 
 
-def map_pages(n: int) -> mmap.mmap:
-    return mmap.mmap(-1, n * PAGE, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | test_live.MAP_HUGETLB)
-
-
-def touch(memory: mmap.mmap, n: int, step: int = PAGE) -> None:
-    for at in range(0, n * step, step):
-        memory[at] = 1
-
-
-def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    test_live.wait_until(what, is_so, PATIENCE)
-
-
 class Verify(unittest.TestCase):
     """A captured root that shows this kernel, with a configuration and a control group of our own."""
 
@@ -92,13 +80,9 @@ class Verify(unittest.TestCase):
     group: pathlib.Path
 
     def setUp(self) -> None:
-        self.root = pathlib.Path(tempfile.mkdtemp(prefix="hugeplan-verify-"))
-        self.addCleanup(subprocess.run, ["rm", "-rf", "--one-file-system", str(self.root)], check=True)
-        self.root.chmod(0o755)
-        for name in ("proc", "sys"):
-            (self.root / name).mkdir()
-            subprocess.run(["mount", "--rbind", "--make-rslave", f"/{name}", str(self.root / name)], check=True)
-            self.addCleanup(subprocess.run, ["umount", "-lR", str(self.root / name)], check=True)
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.root = stack.enter_context(captured_root())
         (self.root / "etc/hugeplan.d").mkdir(parents=True)
         before = count("nr_hugepages")
         self.addCleanup(set_pool, before)
@@ -156,26 +140,14 @@ class Verify(unittest.TestCase):
     @contextlib.contextmanager
     def child(self, work: Callable[[], object]) -> Iterator[int]:
         """A process of the unit that has done WORK, and waits."""
-        ready, done = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                self.enter()
-                kept = work()  # lives as long as it is referred to
-                os.write(done, b"x")
-                while kept is not Verify:
-                    signal.pause()
-            finally:
-                os._exit(1)
-        os.close(done)
+        def enter_and_work() -> object:
+            self.enter()
+            return work()
+
         try:
-            self.assertEqual(os.read(ready, 1), b"x", "the child could not do its work")
-            yield pid
+            with shared.child(enter_and_work) as pid:
+                yield pid
         finally:
-            os.close(ready)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
             for other in self.pids():
                 os.kill(other, signal.SIGKILL)
             wait_until("all have ended", lambda: not self.pids())
@@ -401,7 +373,7 @@ class Verify(unittest.TestCase):
         small = chunk - 65_536  # these are not rounded to whole huge pages
 
         def map_chunks() -> object:
-            huge = [mmap.mmap(-1, chunk, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | test_live.MAP_HUGETLB)
+            huge = [mmap.mmap(-1, chunk, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
                     for _ in range(6)]
             return huge, [mmap.mmap(-1, n, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
                           for n in (small, small, 20 * MIB)]
@@ -497,13 +469,8 @@ class Verify(unittest.TestCase):
     # ---- what is hard to look at ----
 
     def test_without_rights(self) -> None:
-        def work() -> object:
-            memory = map_pages(50)
-            touch(memory, 20)
-            return memory
-
         self.instance("Engine=generic\nPages=50")
-        with self.child(work):
+        with self.child(lambda: touched(50, range(20), mmap.MAP_SHARED)):
             proof = self.verify(user=NOBODY)
             # Who is no root has the controller's word, but nobody tells him since when it has counted.
             self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["touchedBytes"]),
@@ -531,8 +498,7 @@ class Verify(unittest.TestCase):
 
     def test_many_mappings(self) -> None:
         def work() -> object:
-            memory = map_pages(50)
-            touch(memory, 20)
+            memory = touched(50, range(20), mmap.MAP_SHARED)
             small = mmap.mmap(-1, 100_000 * 2 * mmap.PAGESIZE)
             address = ctypes.addressof(ctypes.c_char.from_buffer(small))
             for page in range(0, 200_000, 2):
@@ -553,11 +519,6 @@ class Verify(unittest.TestCase):
 
     def test_server_that_comes_and_goes(self) -> None:
         """Whatever is seen of it: never more than there is, never a fall back, never a failure."""
-        def work() -> object:
-            memory = map_pages(50)
-            touch(memory, 20)
-            return memory
-
         self.instance("Engine=generic\nPages=50", counted=False)
         helper = subprocess.Popen([sys.executable, "-c", COMES_AND_GOES, str(self.group / "cgroup.procs")])
         seen = set()
