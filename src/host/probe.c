@@ -33,7 +33,8 @@ static int read_node_memory(const Root *root, Arena *arena, const Topology *topo
         node->memory_bytes = probe_meminfo(arena, text, "MemTotal");
         node->free_bytes = probe_meminfo(arena, text, "MemFree");
         /* Mapped file cache belongs to running programs and is not reclaimable. "Mapped" includes shared memory, which
-         * the lists of file pages do not. */
+         * the lists of file pages do not: without "Shmem", of which some may not be mapped, the rest is a lower bound. So
+         * the result is never more than these lists and the slab, which MemAvailable counts (si_mem_available()). */
         uint64_t mapped = sub_floored(probe_meminfo(arena, text, "Mapped"),
                                       probe_meminfo(arena, text, "Shmem"));
 

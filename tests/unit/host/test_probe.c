@@ -85,6 +85,35 @@ TREE_TEST(two_nodes) {
         assert_null(topology_node(topology, 1));
 }
 
+/* Never more than the lists of file pages and the slab, and nothing less for shared memory of small pages. */
+TREE_TEST(reclaimable) {
+        static const struct {
+                unsigned mapped_kib, shmem_kib, file_kib;
+        } cases[] = {
+                {700, 400, 3072 - 300},
+                {700, 700, 3072},
+                {700, 9000, 3072},              /* much of a tmpfs, and all of it unmapped */
+                {8000100, 8000000, 3072 - 100}, /* a database on small pages */
+                {9000, 400, 0},
+        };
+        Node node = {.id = 2};
+
+        write_two_nodes(tree);
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        ARRAY_FOREACH(each, cases, ARRAY_LEN(cases)) {
+                tree_write(tree, "/sys/devices/system/node/node2/meminfo",
+                           arena_printf(
+                                   tree->arena,
+                                   "Node 2 Active(file): 1024 kB\nNode 2 Inactive(file): 2048 kB\n"
+                                   "Node 2 Mapped: %u kB\nNode 2 Shmem: %u kB\n"
+                                   "Node 2 SReclaimable: 512 kB\n",
+                                   each->mapped_kib, each->shmem_kib));
+                assert_int_equal(probe_node_memory(tree->root, topology, &node), 0);
+                assert_int_equal(node.reclaimable_bytes, (each->file_kib + 512) * KIB);
+        }
+}
+
 TREE_TEST(page_sizes) {
         write_pool(tree, "/sys/kernel/mm/hugepages", 64, 0, 0, 0);
         write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
