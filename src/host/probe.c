@@ -171,15 +171,13 @@ static bool read_id_set(const Probe *probe, const char *path, IdSet *ret) {
         return text && id_set_parse(text, ret) == 0;
 }
 
-static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
-                       const IdSet *with_cpus) {
+static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory) {
         Topology *topology = probe->topology;
         Node *node = &topology->nodes[topology->n_nodes++];
 
         node->id = id;
         read_node_memory(probe->root, probe->arena, topology, node);
         node->has_memory = with_memory ? id_set_has(with_memory, id) : node->memory_bytes > 0;
-        node->has_cpus = !with_cpus || id_set_has(with_cpus, id);
         node->can_compact =
                 topology->is_numa ? root_exists(probe->root, node_path(probe->arena, id, "compact"))
                                   : root_exists(probe->root, PATH_COMPACT);
@@ -204,9 +202,8 @@ static IdSet list_nodes(const Probe *probe) {
 
 static void probe_nodes(Probe *probe) {
         Topology *topology = probe->topology;
-        IdSet nodes = list_nodes(probe), with_memory, with_cpus, cpus;
+        IdSet nodes = list_nodes(probe), with_memory, cpus;
         bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
-        bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
 
         if (read_id_set(probe, PATH_CPUS_ONLINE, &cpus))
                 topology->n_cpus = id_set_count(&cpus);
@@ -217,8 +214,7 @@ static void probe_nodes(Probe *probe) {
                 topology->possible_nodes = nodes;
         topology->nodes = ARENA_ARRAY(probe->arena, Node, id_set_count(&nodes));
         ID_SET_FOREACH(id, &nodes)
-                probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL,
-                           topology->is_numa && knows_cpus ? &with_cpus : NULL);
+                probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 sum_pools(probe->root, topology, size);
 }

@@ -45,7 +45,6 @@ typedef struct Pool {
 typedef struct Node {
         unsigned id;
         bool has_memory;
-        bool has_cpus;
         uint64_t memory_bytes;      /* MemTotal */
         uint64_t free_bytes;        /* MemFree */
         uint64_t reclaimable_bytes; /* page cache and slab: unmapped file LRU, and SReclaimable */

@@ -88,10 +88,8 @@ static void read_node(Arena *arena, Topology *topology, const char *rest) {
         Node *node = &topology->nodes[topology->n_nodes++];
         char *word = text_next_word(arena, &rest, " ");
 
-        *node = (Node){.id = (unsigned) number_or_abort(word),
-                       .has_cpus = true,
-                       .can_reclaim = true,
-                       .can_compact = true};
+        *node = (Node){
+                .id = (unsigned) number_or_abort(word), .can_reclaim = true, .can_compact = true};
         node->pools = ARENA_ARRAY(arena, Pool, topology->n_page_sizes + 1);
         for (size_t i = 0; i < topology->n_page_sizes; i++)
                 node->pools[i] =
@@ -105,8 +103,6 @@ static void read_node(Arena *arena, Topology *topology, const char *rest) {
                         node->free_bytes = number_or_abort(value);
                 else if ((value = value_of(word, "cache")))
                         node->reclaimable_bytes = number_or_abort(value);
-                else if (text_equals(word, "nocpu"))
-                        node->has_cpus = false;
                 else if (text_equals(word, "noreclaim"))
                         node->can_reclaim = false;
                 else if (text_equals(word, "nocompact"))

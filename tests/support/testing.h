@@ -58,11 +58,12 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
 /* A host, one fact to a line:
  *
  *   sizes 1G 2M             page sizes, from the largest down; the last one is the default
- *   node 0 total=16G free=15G cache=1G 2M=10/4/1 nocpu noreclaim nocompact
+ *   node 0 total=16G free=15G cache=1G 2M=10/4/1 noreclaim nocompact
  *                           a pool is TOTAL/FREE/SURPLUS; "1G=-" leaves its directory out
  *   reserved 2M=3
  *   possible 0-7            nodes that may come online; by default those that are
  *   cpus 64                 how many are online; by default that is not known
+ *   cma 4G                  memory set aside for contiguous allocations; by default none
  *   allowed 0-1             our own cpuset; by default all
  *   thp madvise 64K=never 2M=inherit/always shmem=never defrag=madvise max_ptes_none=511
  *   blocks 0 9=12 10=3      free blocks of a node by order

@@ -49,7 +49,6 @@ static void write_two_nodes(const Tree *tree) {
         write_number(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", 3);
         tree_write(tree, "/sys/devices/system/node/possible", "0-3\n");
         tree_write(tree, "/sys/devices/system/node/has_memory", "0,2\n");
-        tree_write(tree, "/sys/devices/system/node/has_cpu", "0\n");
         tree_write(tree, "/sys/devices/system/cpu/online", "0-5,8\n");
         tree_write(tree, "/proc/meminfo", "MemTotal: 33554432 kB\nHugepagesize:    2048 kB\n");
 }
@@ -69,7 +68,6 @@ TREE_TEST(two_nodes) {
         /* Without what programs have mapped of the cache. */
         assert_true(node->reclaimable_bytes == (1024 + 2048 - 300 + 512) * KIB);
         assert_true(node->has_memory);
-        assert_false(node->has_cpus);
         assert_int_equal(topology->n_cpus, 7);
         assert_true(node->can_compact);
         assert_false(node->can_reclaim);
@@ -170,17 +168,15 @@ TREE_TEST(not_numa) {
         assert_int_equal(topology->nodes[0].pools[0].total_pages, 7);
         assert_true(topology->nodes[0].free_bytes == 512 * MIB);
         assert_true(topology->nodes[0].has_memory);
-        assert_true(topology->nodes[0].has_cpus);
         assert_true(topology->nodes[0].can_compact);
         assert_text(topology_pool_path(tree->arena, topology, 0, 2 * MIB, "nr_hugepages"),
                     "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
 }
 
-/* An old kernel: no has_memory, no has_cpu, no possible, no surplus file. */
+/* An old kernel: no has_memory, no possible, no surplus file. */
 TREE_TEST(old_kernel) {
         write_two_nodes(tree);
         assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_memory"), 0);
-        assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_cpu"), 0);
         assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/possible"), 0);
         assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/node2/hugepages/"
                                                  "hugepages-2048kB/surplus_hugepages"),
@@ -190,7 +186,6 @@ TREE_TEST(old_kernel) {
 
         assert_true(topology_node(topology, 0)->has_memory);
         assert_false(topology_node(topology, 2)->has_memory); /* by MemTotal */
-        assert_true(topology_node(topology, 2)->has_cpus);
         assert_int_equal(topology_node(topology, 2)->pools[0].surplus_pages, 0);
         assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0,2");
 }
