@@ -388,7 +388,7 @@ static Reason reason_of_error(Arena *arena, const Topology *now, const ApplyResu
         if (result->error == -EINVAL)
                 return reason_make(
                         arena, REASON_WRITE_FAILED,
-                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=)",
+                        "reserve these pages on the kernel command line (hugepagesz= and hugepages=); a partition of POWER must have those of 16G from its firmware (HMC: Huge Page Memory)",
                         "%s: the kernel cannot reserve this page size at run time", what);
         return reason_make(arena, REASON_WRITE_FAILED,
                            result->error == -EACCES || result->error == -EPERM ||

@@ -20,6 +20,7 @@ typedef struct Adviser {
         const Plan *plan;
         KernelAdvice *advice;
         const KernelLine *line;
+        const KernelArgument *cma; /* hugetlb_cma=; NULL: not set, or the kernel has no CMA */
 } Adviser;
 
 /* ---- the host at boot ---- */
@@ -116,16 +117,36 @@ static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool
 
 /* Returns whether the kernel supports no page counts by node. */
 static bool is_spread(const Adviser *adviser) {
-        return adviser->topology->n_nodes > 1 && topology_kernel_is_before_5_16(adviser->topology);
+        return adviser->topology->n_nodes > 1 &&
+               kernel_no_node_counts(adviser->arena, adviser->topology);
 }
 
-/* If an even spread exceeds the plan only by rounding, it is used; else most of the reserved pages would be on nodes
- * where they are not wanted. A line that already asks for enough is not judged. */
-static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
+/* Returns whether only the firmware can provide what is missing (pseries_alloc_bootmem_huge_page()). */
+static bool is_of_firmware(const Adviser *adviser, uint64_t page_size_bytes) {
+        return page_size_bytes == 16 * GIB && kernel_is_power(adviser->topology) &&
+               VEC_ANY(pool, &adviser->advice->pools,
+                       pool->page_size_bytes == page_size_bytes &&
+                               pool->found_pages < pool->planned_pages);
+}
+
+/* Returns whether the plan's gigantic pages come from hugetlb_cma=, at run time. */
+static bool is_from_cma(const Adviser *adviser) {
+        uint64_t planned_bytes = VEC_SUM(pool, &adviser->advice->pools,
+                                         mul_saturated(pool->planned_pages, pool->page_size_bytes));
+
+        return adviser->cma && planned_bytes <= adviser->topology->cma_bytes &&
+               !VEC_ANY(pool, &adviser->advice->pools, pool->present_pages > 0);
+}
+
+/* Returns whether the line is not to ask for pages of this size. If an even spread exceeds the plan only by rounding, it
+ * is used; else most of the reserved pages would be on nodes where they are not wanted. A line that already asks for
+ * enough is not judged. */
+static bool is_left_out(const Adviser *adviser, uint64_t page_size_bytes) {
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
 
-        return is_spread(adviser) && need.is_short &&
-               need.even_pages - need.pages > adviser->topology->n_nodes;
+        return is_of_firmware(adviser, page_size_bytes) || is_from_cma(adviser) ||
+               (is_spread(adviser) && need.is_short &&
+                need.even_pages - need.pages > adviser->topology->n_nodes);
 }
 
 /* Returns "hugepagesz=1G hugepages=0:2,1:4"; NULL: no pages of this size. */
@@ -135,7 +156,7 @@ static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool
         uint64_t even_pages = size_need(adviser, page_size_bytes, is_merged).even_pages;
         Text text = text_in(adviser->arena);
 
-        if (even_pages == 0 || is_too_uneven(adviser, page_size_bytes))
+        if (even_pages == 0 || is_left_out(adviser, page_size_bytes))
                 return NULL;
         if (is_spread(adviser))
                 return arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64, size,
@@ -248,21 +269,28 @@ static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
 static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         Arena *arena = adviser->arena;
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
-        const Diag diag = of_line(
-                PROBLEM_CMDLINE_SPREAD, NULL,
-                "leave it as it is, or boot a newer kernel and run 'hugeplanctl cmdline' again");
         const char *planned = format_count(arena, need.pages);
         const char *excess = format_count(arena, need.even_pages - need.pages);
+        const Diag diag = of_line(PROBLEM_CMDLINE_SPREAD, NULL, "leave it as it is");
 
+        if (is_of_firmware(adviser, page_size_bytes)) {
+                diags_report(
+                        &adviser->advice->problems,
+                        of_line(PROBLEM_CMDLINE_SHORT, NULL,
+                                arena_printf(
+                                        arena,
+                                        "assign %s to the partition (HMC: Huge Page Memory), and boot with hugepagesz=16G hugepages=%" PRIu64,
+                                        planned, need.pages)),
+                        "a partition with hash page tables has only those pages of 16G that its firmware provides: the kernel cannot make any");
+                return;
+        }
         if (need.pages == 0 || !is_spread(adviser))
                 return;
-        const char *lacks = arena_printf(
-                arena,
-                "this kernel (%s) does not support node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
-                adviser->topology->kernel_release, KERNEL_5_16,
-                format_page_size(arena, page_size_bytes));
+        const char *lacks = arena_printf(arena, "%s, and spreads pages of %s evenly",
+                                         kernel_no_node_counts(arena, adviser->topology),
+                                         format_page_size(arena, page_size_bytes));
 
-        if (is_too_uneven(adviser, page_size_bytes))
+        if (is_left_out(adviser, page_size_bytes))
                 diags_report(
                         &adviser->advice->problems, diag,
                         "%s: to have the plan's %s on their nodes would take %s more. hugeplan reserves them at run time instead, before other services start",
@@ -297,17 +325,22 @@ static void judge_instances(Adviser *adviser) {
 static void add_problems(Adviser *adviser) {
         const Topology *topology = adviser->topology;
         Diags *problems = &adviser->advice->problems;
-        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
+        const KernelArgument *cma = adviser->cma;
+        const KernelArgument *only =
+                kernel_argument_find(&adviser->line->arguments, "hugetlb_cma_only");
 
         diags_add_all(problems, &adviser->line->problems);
         judge_numa(adviser);
-        /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
-        if (cma && has_planned(adviser->advice, false)) {
+        /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". With hugetlb_cma_only, since
+         * 6.15, the pages of hugepages= come from that memory (hugetlb_early_cma()). */
+        if (cma && has_planned(adviser->advice, false) &&
+            (!only || !only->value || TEXT_IS_ANY(only->value, "0", "n", "off") ||
+             topology_kernel_is_older(topology, 6, 15))) {
                 add_change(adviser, &(KernelChange){.from = cma->word});
                 diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_CMA, cma->word,
-                                "remove it; or remove hugepages=, and gigantic pages are reserved at run time"),
+                                "remove it; or remove hugepages= and set enough memory aside, and gigantic pages are reserved at run time"),
                         "makes the kernel ignore hugepages= for gigantic pages and set memory aside for run time instead");
         }
         VEC_FOREACH(pages, &adviser->line->pages)
@@ -348,6 +381,8 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                 .line = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, topology),
         };
 
+        if (topology->cma_bytes > 0)
+                adviser.cma = kernel_argument_find(&adviser.line->arguments, "hugetlb_cma");
         advice->problems = diags_in(arena);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 for (size_t i = 0; is_gigantic(&adviser, size->bytes) && i < topology->n_nodes;
@@ -366,7 +401,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                         };
                 }
         VEC_FOREACH(pool, &advice->pools)
-                pool->is_run_time = is_too_uneven(&adviser, pool->page_size_bytes);
+                pool->is_run_time = is_left_out(&adviser, pool->page_size_bytes);
         VEC_FOREACH(phrase, &adviser.line->phrases) {
                 *vec_push(arena, &advice->phrases) = *phrase;
                 text_add_word(&present, *phrase);
@@ -377,7 +412,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
         advice->wanted = text_string(&wanted);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 if (size_need(&adviser, size->bytes, false).is_short &&
-                    !is_too_uneven(&adviser, size->bytes))
+                    !is_left_out(&adviser, size->bytes))
                         change_size(&adviser, size->bytes);
         VEC_FOREACH(repair, &adviser.line->repairs)
                 add_change(&adviser, repair);

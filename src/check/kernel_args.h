@@ -11,7 +11,7 @@
 
 typedef enum KernelVerdict {
         KERNEL_LINE_NOT_NEEDED, /* no gigantic pages are planned, and there is no problem */
-        KERNEL_LINE_RUN_TIME,   /* the kernel supports no node numbers; no other problem */
+        KERNEL_LINE_RUN_TIME,   /* the line cannot provide them as planned; no other problem */
         KERNEL_LINE_SERVES,     /* the line provides them */
         KERNEL_LINE_CHANGE,     /* the line has to be changed */
 } KernelVerdict;
@@ -23,7 +23,7 @@ typedef struct AdvisedPool {
         uint64_t planned_pages;
         uint64_t present_pages; /* requested by the line */
         uint64_t found_pages;   /* in the pool now */
-        bool is_run_time; /* the kernel's even spread is too far from the plan: reserved at run time */
+        bool is_run_time; /* the line cannot provide them where the plan wants them: reserved at run time */
 } AdvisedPool;
 
 typedef struct KernelAdvice {

@@ -18,8 +18,8 @@ static const struct {
         [KERNEL_LINE_NOT_NEEDED] = {MARK_GOOD, "fine",
                                     "the plan needs nothing on the kernel command line"},
         [KERNEL_LINE_RUN_TIME] = {MARK_DOUBT, "run time",
-                                  "this kernel does not support node numbers; hugeplan reserves the "
-                                  "plan's gigantic pages at run time"},
+                                  "hugeplan reserves the plan's gigantic pages at run time, if they "
+                                  "can be had"},
         [KERNEL_LINE_SERVES] = {MARK_GOOD, "fine",
                                 "the kernel command line reserves the gigantic pages of the plan; "
                                 "they count as served"},

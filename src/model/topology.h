@@ -85,6 +85,7 @@ typedef struct Topology {
         uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
         uint64_t base_page_bytes;         /* 0: a captured host does not show it */
         uint64_t swap_bytes;              /* SwapTotal */
+        uint64_t cma_bytes;               /* CmaTotal */
         unsigned n_cpus;                  /* online; 0: not known */
         bool can_reclaim;                 /* the root cgroup's memory.reclaim exists */
         bool is_numa;                     /* false: no node directories; node 0 is the host */
@@ -182,9 +183,6 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
  * for SHM_HUGETLB, which a memlock limit gave before. RHEL 9 and its derivatives backported them to 5.14.0-179.el9, and so
  * have them since 9.2 (their kernels' changelogs and sources). */
 bool topology_kernel_is_before_5_16(const Topology *topology);
-
-/* The kernels that have these features, for messages. */
-#define KERNEL_5_16 "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"
 
 /* Returns whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool kernel_command_line_is_rescue(const char *line);

@@ -221,6 +221,24 @@ static void take_default_size(Reader *reader, const KernelArgument *argument) {
 
 /* ---- pages ---- */
 
+bool kernel_is_power(const Topology *topology) {
+        return topology_page_size_index(topology, 16 * MIB) >= 0 ||
+               (topology->base_page_bytes == 64 * KIB &&
+                topology_page_size_index(topology, GIB) >= 0);
+}
+
+const char *kernel_no_node_counts(Arena *arena, const Topology *topology) {
+        if (topology_kernel_is_before_5_16(topology))
+                return arena_printf(
+                        arena,
+                        "this kernel (%s) does not support node numbers in hugepages=, which came with Linux 5.16, in RHEL 9 with 5.14.0-179.el9",
+                        topology->kernel_release);
+        /* hugetlb_node_alloc_supported() */
+        return kernel_is_power(topology)
+                       ? "Linux on POWER does not support node numbers in hugepages="
+                       : NULL;
+}
+
 typedef struct Wrong {
         ProblemKind kind;
         const char *text, *remedy; /* NULL: nothing is wrong */
@@ -307,17 +325,18 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 reject(reader, wrong.kind, &unclear, wrong.text, wrong.remedy);
                 return;
         }
-        if (pages->is_per_node && topology_kernel_is_before_5_16(reader->topology)) {
-                /* Older kernels use sscanf(value, "%lu") and ignore what follows the number. */
-                pages->pages = pages->nodes[0].node;
+        const char *lacks =
+                pages->is_per_node ? kernel_no_node_counts(reader->arena, reader->topology) : NULL;
+
+        if (lacks) {
+                /* Older kernels use sscanf(value, "%lu") and ignore what follows the number. POWER ignores all of it. */
+                pages->pages = kernel_is_power(reader->topology) ? 0 : pages->nodes[0].node;
                 pages->is_per_node = false;
                 pages->n_nodes = 0;
                 reject(reader, PROBLEM_CMDLINE_BAD_VALUE, &unclear,
-                       arena_printf(
-                               reader->arena,
-                               "this kernel (%s) does not support node numbers, which came with "
-                               "%s: it takes the first number, %" PRIu64 ", for all nodes together",
-                               reader->topology->kernel_release, KERNEL_5_16, pages->pages),
+                       arena_printf(reader->arena,
+                                    "%s: it takes this for %" PRIu64 " on all nodes together",
+                                    lacks, pages->pages),
                        "write hugepages=PAGES, one number for all nodes");
         }
         /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */

@@ -60,6 +60,13 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
  * Larger pages are gigantic. If the base page size is not known, returns the default size of this boot. */
 uint64_t kernel_line_pmd_bytes(const Topology *topology);
 
+/* Returns whether this is POWER, the only architecture with pages of 16M, or of 1G beside base pages of 64K. With hash
+ * page tables a partition has pages of 16M, and only those pages of 16G that its firmware provides. */
+bool kernel_is_power(const Topology *topology);
+
+/* Returns why the kernel does not support node numbers in hugepages=; NULL: it does, or that is not known. */
+const char *kernel_no_node_counts(Arena *arena, const Topology *topology);
+
 /* Returns the size that hugepagesz= names in PHRASE, or 0 if it names none. */
 uint64_t kernel_phrase_size_bytes(const char *phrase);
 

@@ -180,6 +180,8 @@ static void read_fact(Arena *arena, Topology *topology, const char *line) {
                 read_thp(arena, topology, rest);
         else if (text_equals(what, "cpus"))
                 topology->n_cpus = (unsigned) number_or_abort(rest);
+        else if (text_equals(what, "cma"))
+                topology->cma_bytes = number_or_abort(rest);
         else if (text_equals(what, "blocks"))
                 read_blocks(arena, topology, rest);
         else if (text_equals(what, "possible")) {

@@ -142,7 +142,9 @@ TEST(errors) {
         ApplyResult shortfall = shortfall_of(0);
 
         shortfall.error = -EINVAL;
-        assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "hugepagesz=");
+        assert_contains(
+                evidence_of_shortfall(arena, now, &shortfall).remedy,
+                "(hugepagesz= and hugepages=); a partition of POWER must have those of 16G from its firmware");
         shortfall.error = -EACCES;
         assert_contains(evidence_of_shortfall(arena, now, &shortfall).remedy, "as root");
         shortfall.error = -EPERM;

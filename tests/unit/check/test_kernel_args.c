@@ -56,6 +56,26 @@ TEST(pmd) {
         assert_int_equal(kernel_line_pmd_bytes(topology), GIB);
 }
 
+TEST(power) {
+        static const struct {
+                const char *sizes;
+                uint64_t base_kib;
+                bool is_power;
+        } cases[] = {
+                {"16G 16M", 64, true}, {"16G 16M", 4, true},        {"1G 2M", 64, true},
+                {"1G 2M", 4, false},   {"1G 32M 2M", 16, false},    {"16G 512M 2M", 64, false},
+                {"2G 1M", 4, false},   {"1G 32M 2M 64K", 4, false},
+        };
+
+        ARRAY_FOREACH(each, cases, ARRAY_LEN(cases)) {
+                Topology *topology =
+                        host_printf(arena, "sizes %s\nnode 0 total=64G\n", each->sizes);
+
+                topology->base_page_bytes = each->base_kib * KIB;
+                assert_int_equal(kernel_is_power(topology), each->is_power);
+        }
+}
+
 TEST(numbers) {
         static const struct {
                 const char *text;
