@@ -189,7 +189,7 @@ def switched_off() -> None:
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
     suites=(),
-    more_suites=("bookworm", "trixie"),
+    more_suites=("bookworm", "trixie", "forky"),
     files={
         "/etc/hugeplan.d/00-host.conf": "[Host]\nExistingPages=keep\n",
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": """\

@@ -2,7 +2,7 @@
 """PostgreSQL 18 with shared_buffers=4GB, which needs more than other sizes do: the rule's pages are enough for it to
 start at boot, and hardly more; and what it says itself are just those that it takes."""
 
-from databases import check_postgresql, figure, mapped_pages, postgresql_files, postgresql_unit
+from databases import check_postgresql, drop_in, figure, mapped_pages, postgresql_files, postgresql_unit
 from guestlib import *
 from memory import configure, reload
 from scenario import Boot, Node, Scenario
@@ -27,6 +27,12 @@ def by_rule() -> None:
     check_postgresql(VERSION, BYTES, {0})
     check(figure("pg") == mapped_pages(UNIT) == taken, "which is what it takes",
           (figure("pg"), mapped_pages(UNIT), taken))
+    # The newest systemd and kernel that there are.
+    check("hugeplanctl wait pg" in drop_in(UNIT), "its gate is in place", drop_in(UNIT))
+    check_units(UNIT)
+    warned = messages("--priority=warning")
+    check_equal([line for line in warned if "hugeplan" in line and "hugeplan-vm" not in line], [], "nobody warns of hugeplan")
+    check_equal(messages("--priority=warning", "-u", "hugeplan*"), [], "and its units log no warning")
 
 
 SCENARIO = Scenario(
