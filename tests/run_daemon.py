@@ -29,6 +29,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -130,6 +131,81 @@ class Kernel:
             self.add_up(pool.name)
 
 
+# ---- sockets, and who calls ----
+
+def listen(path: pathlib.Path, backlog: int = 64) -> socket.socket:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    listener.listen(backlog)
+    return listener
+
+
+class Server(threading.Thread):
+    """Serves each connection to PATH in a thread of its own."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        super().__init__(daemon=True)
+        self.listener = listen(path)
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client: socket.socket) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def as_user(uid: int, action: Callable[[], bytes]) -> tuple[int, int]:
+    """A process of that user: its id, and where its answer comes from. It lives until it is killed."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            os.setgid(uid)
+            os.setuid(uid)
+            os.write(writing, action())
+            signal.pause()
+        os._exit(1)
+    os.close(writing)
+    return pid, reading
+
+
+def end_user(pid: int, reading: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(reading)
+
+
+def call_many(path: str, n: int, message: bytes) -> list[socket.socket]:
+    clients = []
+    for _ in range(n):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.settimeout(PATIENCE)
+        client.connect(path)
+        with contextlib.suppress(OSError):
+            client.sendall(message)
+        clients.append(client)
+    return clients
+
+
+def hear(client: socket.socket) -> bytes:
+    reply = b""
+    with contextlib.suppress(OSError):
+        while not reply.endswith(b"\0"):
+            part = client.recv(65536)
+            if not part:
+                return b""
+            reply += part
+    return reply
+
+
 class Host:
     """An unpacked fixture with a kernel of sorts, programs, and shorthands for looking at it."""
 
@@ -184,16 +260,10 @@ class Host:
 
     def call(self, method: str, parameters: dict | None = None) -> dict:
         """A Varlink call, past hugeplanctl."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(PATIENCE)
-            client.connect(str(self.path(SOCKET)))
-            client.sendall(json.dumps({"method": f"org.hugeplan.Manager.{method}",
-                                       "parameters": parameters or {}}).encode() + b"\0")
-            reply = b""
-            while not reply.endswith(b"\0"):
-                part = client.recv(65536)
-                check(part != b"", f"{method}: no answer")
-                reply += part
+        message = json.dumps({"method": f"org.hugeplan.Manager.{method}", "parameters": parameters or {}})
+        with call_many(str(self.path(SOCKET)), 1, message.encode() + b"\0")[0] as client:
+            reply = hear(client)
+        check(reply.endswith(b"\0"), f"{method}: no answer")
         return json.loads(reply[:-1])
 
     def gate(self, unit: str, name: str, verb: str = "wait") -> subprocess.CompletedProcess[str]:
@@ -1039,12 +1109,8 @@ def test_slow_clients(host: Host, fixture: str = "one-node") -> None:
     """Clients that say nothing, or half of something, hold nobody up."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
-    clients = []
-    for text in (b"", b'{"method": "org.hugeplan.Manager.Desc', b"\0\0\0", b"x" * 100):
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.connect(str(host.path(SOCKET)))
-        client.sendall(text)
-        clients.append(client)
+    clients = [call_many(str(host.path(SOCKET)), 1, text)[0]
+               for text in (b"", b'{"method": "org.hugeplan.Manager.Desc', b"\0\0\0", b"x" * 100)]
     check("error" not in host.call("Wait", {"instance": "pg"}), "another one is answered while they are there")
     for client in clients:
         client.close()
@@ -1060,25 +1126,11 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
     os.chmod(host.root.parent, 0o755)
 
     def call(method: str) -> dict:
-        pid_read, pid_write = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.setgid(65534)
-            os.setuid(65534)
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-                client.connect(str(host.path(SOCKET)))
-                client.sendall(json.dumps({"method": f"org.hugeplan.Manager.{method}"}).encode()
-                               + b"\0")
-                reply = b""
-                while not reply.endswith(b"\0"):
-                    reply += client.recv(65536)
-            os.write(pid_write, reply[:-1])
-            os._exit(0)
-        os.waitpid(pid, 0)
-        reply = os.read(pid_read, 1 << 20)
-        os.close(pid_read)
-        os.close(pid_write)
-        return json.loads(reply)
+        message = f'{{"method":"org.hugeplan.Manager.{method}"}}\0'.encode()
+        asked = as_user(65534, lambda: hear(call_many(str(host.path(SOCKET)), 1, message)[0]))
+        reply = os.read(asked[1], 1 << 20)
+        end_user(*asked)
+        return json.loads(reply[:-1])
 
     check(call("Describe")["parameters"]["host"]["verdict"] == "ready", "nobody may look")
     for method in ("Reload", "Release", "Learn"):

@@ -27,7 +27,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from common import PATIENCE, Failure, check, wait_until
-from run_daemon import CONFIG, LEDGER, MIB, PROVEN, SOCKET, Host, boots, failed_boots, ledger, main, replace, unlimited
+from run_daemon import (CONFIG, LEDGER, MIB, PROVEN, SOCKET, Host, Server, as_user, boots, call_many, end_user, failed_boots,
+                        hear, ledger, main, replace, unlimited)
 
 GROUPS = "sys/fs/cgroup/system.slice"
 BOOT_TARGET = "multi-user.target"
@@ -98,6 +99,10 @@ class Unit:
     def set(self, active: str, sub: str, control: int = 0, main_pid: int = 0) -> None:
         self.active, self.sub, self.control, self.main = active, sub, control, main_pid
 
+    def begin(self) -> None:
+        """With this very process for a gate."""
+        self.set("activating", "start-pre", control=os.getpid())
+
     def property(self, name: str) -> tuple[str, object]:
         known: dict[str, tuple[str, object]] = {
             "ActiveState": ("s", self.active), "SubState": ("s", self.sub),
@@ -113,31 +118,16 @@ class Unit:
         return known.get(name, ("s", ""))
 
 
-class Systemd(threading.Thread):
+class Systemd(Server):
     """Answers, on its private socket, what is asked of its units' properties."""
 
     def __init__(self, host: Host, *units: str) -> None:
-        super().__init__(daemon=True)
+        super().__init__(host.path("run/systemd/private"))
         self.units = {name: Unit(name) for name in (*units, BOOT_TARGET)}
         self.is_mute = False
         self.n_asked = 0
         self.n_reread = 0
         self.on_start: Callable[[], object] = bool  # what generators do when all is read anew
-        path = host.path("run/systemd/private")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(path))
-        self.listener.listen(64)
-
-    def run(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
-
-    def end(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
     def serve(self, client: socket.socket) -> None:
         self.n_asked += 1
@@ -201,6 +191,17 @@ def systemd_of(host: Host, *units: str) -> Iterator[Systemd]:
         yield systemd
     finally:
         systemd.end()
+
+
+@contextlib.contextmanager
+def starting(host: Host, name: str = "pg.service") -> Iterator[tuple[subprocess.Popen[bytes], Systemd, Unit]]:
+    """A daemon, and a systemd which says that NAME is being started, with this very process for a gate."""
+    with systemd_of(host, name) as systemd:
+        daemon = host.start()
+        enter(host, name)
+        systemd.units[name].begin()
+        yield daemon, systemd, systemd.units[name]
+        host.stop(daemon)
 
 
 # ---- a unit's owner ----
@@ -382,11 +383,8 @@ def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
 def test_start_is_believed_once(host: Host, fixture: str = "one-node") -> None:
     """Whoever calls from within his unit while that is starting gets its pages once."""
     host.config("20-pg.conf", PG)
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
-        enter(host, "pg.service")
+    with starting(host) as (_, _, unit):
         pages = Pages(host, "pg.service")
-        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
         for i in range(100):
             check("error" not in wait_for(host), "it passes")
             check(holds(host) == [("pg", "1")], str(holds(host)))
@@ -394,18 +392,17 @@ def test_start_is_believed_once(host: Host, fixture: str = "one-node") -> None:
             mapped, touched = ((100, 0), (100, 100), (40, 40), (100, 60), (0, 0))[i % 5]
             pages.use(mapped, touched)
         # Its main process never says that it is ready.
-        systemd.units["pg.service"].set("activating", "start", main_pid=os.getpid())
+        unit.set("activating", "start", main_pid=os.getpid())
         pages.use(100, 100)
         for _ in range(20):
             check("error" not in wait_for(host), "it passes")
         check(host.pool(0) == 100, f"{host.pool(0)} pages")
         # Another start is another start.
         pages.use(0, 0)
-        systemd.units["pg.service"].run = 2
-        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+        unit.run = 2
+        unit.begin()
         check("error" not in wait_for(host) and holds(host) == [("pg", "2")], str(holds(host)))
         check(host.pool(0) == 100, f"{host.pool(0)} pages")
-        host.stop(daemon)
 
 
 def start_counted(host: Host, systemd: Systemd, mapped: int, touched: int) -> Pages:
@@ -415,7 +412,7 @@ def start_counted(host: Host, systemd: Systemd, mapped: int, touched: int) -> Pa
     host.write(f"{GROUPS}/pg.service/hugetlb.2MB.events", "max 0\n")
     host.write(f"{GROUPS}/pg.service/hugetlb.1GB.rsvd.current", "0\n")
     host.write(f"{GROUPS}/pg.service/hugetlb.1GB.numa_stat", "total=0 N0=0\n")
-    systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+    systemd.units["pg.service"].begin()
     check("error" not in wait_for(host), "it passes")
     systemd.units["pg.service"].set("active", "running", main_pid=os.getpid())
     pages.use(mapped, touched)
@@ -500,11 +497,8 @@ def test_gates_in_scripts(host: Host, fixture: str = "one-node") -> None:
 def test_who_does_not_start(host: Host, fixture: str = "one-node") -> None:
     """Who is in the unit's group, and is not what starts it, asks: nothing is booked for him."""
     host.config("20-pg.conf", PG)
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
-        enter(host, "pg.service")
+    with starting(host) as (_, _, unit):
         pages = Pages(host, "pg.service")
-        unit = systemd.units["pg.service"]
         for state in (("active", "running", 0, os.getpid()), ("activating", "start", 0, 1),
                       ("activating", "start", 1, 2), ("activating", "auto-restart", 0, 0),
                       ("activating", "start-post", os.getpid(), 1), ("deactivating", "stop", 1, 1),
@@ -514,17 +508,13 @@ def test_who_does_not_start(host: Host, fixture: str = "one-node") -> None:
                 pages.use(i * 5, i * 5)
                 check("error" not in wait_for(host), "the pages stand")
             check(host.pool(0) == 100 and holds(host) == [], f"{state}: {host.pool(0)} {holds(host)}")
-        host.stop(daemon)
 
 
 def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
     """What cannot be known books no pages and ends no hold; and systemd is asked once at a time."""
     host.config("20-pg.conf", PG)
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
-        enter(host, "pg.service")
+    with starting(host) as (daemon, systemd, _):
         pages = Pages(host, "pg.service")
-        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
         check("error" not in wait_for(host) and holds(host) == [("pg", "1")], str(holds(host)))
         pages.use(100, 100)
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
@@ -537,7 +527,6 @@ def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
         check(systemd.n_asked <= 2, f"it was asked {systemd.n_asked} times by 20 gates")
         check(host.pool(0) == 100 and holds(host) == [("pg", "1")], f"{host.pool(0)} {holds(host)}")
         check("so the gate only checks" in host.log(daemon), host.log(daemon))
-        host.stop(daemon)
 
 
 def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -557,7 +546,7 @@ def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole
         unit, systemd.on_start = systemd.units["pg.service"], generate
         daemon = host.start()
         enter(host, "pg.service")
-        unit.set("activating", "start-pre", control=os.getpid())
+        unit.begin()
         waiting = pool.submit(wait_for, host)
         wait_until("systemd reads its units", lambda: systemd.n_reread == 1)
         time.sleep(0.3)
@@ -613,17 +602,13 @@ def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
     """Each is let start once in a run, in whatever order its unit asks for them."""
     host.config("20-a.conf", "[Instance]\nPages=100\nUnit=x.service\n")
     host.config("20-b.conf", "[Instance]\nPages=30\nUnit=x.service\n")
-    with systemd_of(host, "x.service") as systemd:
-        daemon = host.start()
-        enter(host, "x.service")
+    with starting(host, "x.service"):
         pages = Pages(host, "x.service")
-        systemd.units["x.service"].set("activating", "start-pre", control=os.getpid())
         for i in range(100):
             check("error" not in wait_for(host, "ab"[i % 2]), "it passes")
             check(host.pool(0) == 130, f"{host.pool(0)} pages at the call number {i}")
             pages.use(i, i // 2)
         check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
-        host.stop(daemon)
 
 
 # ---- over an upgrade or a downgrade ----
@@ -760,7 +745,7 @@ def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, 
         mapped = Pages(host, "pg.service")
         unit = systemd.units["pg.service"]
         unit.uid = os.getuid()  # or nobody here is believed, unless root runs the test
-        unit.set("activating", "start-pre", control=os.getpid())
+        unit.begin()
         reply = wait_for(host, learned=learned(pages))
         check("error" not in reply and limit(host, "pg.service") == pages, f"it starts: {reply}")
         wait_until("it is kept", lambda: kept(host) == f"2M:{pages}")
@@ -880,22 +865,15 @@ def test_who_restarts_is_believed(host: Host, fixture: str = "one-node") -> None
             pid, answer = as_user(uid, action)
             group.write_text(f"{pid}\n")
             os.read(answer, 65536)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(answer)
+            end_user(pid, answer)
             wait_until(f"of user {uid}", lambda: kept(host) == pages)
         host.stop(daemon)
 
 
 def test_lies(host: Host, fixture: str = "one-node") -> None:
     """What is no figure is as if nothing was said; what is beyond the host is refused, and no boot knows it."""
-    pid = os.getpid()
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
-        enter(host, "pg.service")
-        unit = systemd.units["pg.service"]
-        unit.set("activating", "start-pre", control=pid)
+    with starting(host) as (_, _, unit):
         check("error" not in wait_for(host, learned=learned(40)), "it starts")
         for lie in (learned(0), learned(-1), learned(1.5), learned(2**62), learned(40, more=1),
                     learned(40, version="8\nPages=2M:7"), learned(40, byRule=[{"pageSizeBytes": 1, "pages": 1}]),
@@ -911,7 +889,6 @@ def test_lies(host: Host, fixture: str = "one-node") -> None:
         check(kept(host) == "2M:40" and "this host has 15.6G of memory" in log(host), log(host))
         unit.run += 1
         check("error" not in wait_for(host, learned=learned(40)), "it starts again")
-        host.stop(daemon)
 
 
 def wait_call(pages: int) -> bytes:
@@ -940,16 +917,14 @@ def gate_of(host: Host, unit: Unit, *said: bytes) -> Iterator[None]:
         check(os.read(reading, 9) == b"said", "it says it")
         yield
     finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(reading)
+        end_user(pid, reading)
 
 
 def start_again(host: Host, unit: Unit, pages: int) -> dict:
     """By a gate that is this very process."""
     enter(host, "pg.service")
     unit.run += 1
-    unit.set("activating", "start-pre", control=os.getpid())
+    unit.begin()
     return wait_for(host, learned=learned(pages))
 
 
@@ -995,32 +970,25 @@ def test_preference_of_a_version(host: Host, fixture: str = "one-node") -> None:
     """What a new version wants of transparent huge pages is in effect when it starts."""
     host.config("20-pg.conf", "[Instance]\nEngine=mongodb\nUnit=pg.service\n")
     policy = host.path("sys/kernel/mm/transparent_hugepage/enabled")
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
-        enter(host, "pg.service")
-        unit = systemd.units["pg.service"]
-        unit.set("activating", "start-pre", control=os.getpid())
+    with starting(host) as (_, _, unit):
         for version, wanted_policy in (("7.0.15", "never"), ("8.0.4", "always"), ("7.0.15", "never")):
             unit.run += 1
             reply = wait_for(host, learned={"pages": [], "exact": False, "version": version})
             check("error" not in reply and f"[{wanted_policy}]" in policy.read_text(), f"{version}: {policy.read_text()}")
-        host.stop(daemon)
 
 
 def test_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
     """The figure counts, and it is said once that the next boot will not know it."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
     host.write("etc/hugeplan.d/20-pg.conf.d", "in its way\n")
-    with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
+    with starting(host) as (_, _, unit):
         for pages in (40, 50, 60):
-            reply = start_again(host, systemd.units["pg.service"], pages)
+            reply = start_again(host, unit, pages)
             check("error" not in reply and host.pool(0) == pages, "it starts")
             wait_until("it was tried", lambda: log(host).count("(not stored)") == (pages - 30) // 10)
         check(log(host).count("the next boot will not know it") == 1, log(host))
         reply = host.call("Learn", {"instance": "pg", "learned": learned(70)})
         check(reply["parameters"]["unkept"] and wanted(host) == 70, str(reply))
-        host.stop(daemon)
 
 
 def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
@@ -1047,44 +1015,6 @@ def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
 
 
 # ---- many clients ----
-
-def as_user(uid: int, action: Callable[[], bytes]) -> tuple[int, int]:
-    """A process of that user: its id, and where its answer comes from. It lives until it is killed."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        with contextlib.suppress(BaseException):
-            os.setgid(uid)
-            os.setuid(uid)
-            os.write(writing, action())
-            signal.pause()
-        os._exit(1)
-    os.close(writing)
-    return pid, reading
-
-
-def call_many(path: str, n: int, message: bytes) -> list[socket.socket]:
-    clients = []
-    for _ in range(n):
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.settimeout(PATIENCE)
-        client.connect(path)
-        with contextlib.suppress(OSError):
-            client.sendall(message)
-        clients.append(client)
-    return clients
-
-
-def hear(client: socket.socket) -> bytes:
-    reply = b""
-    with contextlib.suppress(OSError):
-        while not reply.endswith(b"\0"):
-            part = client.recv(65536)
-            if not part:
-                return b""
-            reply += part
-    return reply
-
 
 WAIT = b'{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"pg"}}\0'
 DESCRIBE = b'{"method":"org.hugeplan.Manager.Describe"}\0'
@@ -1116,9 +1046,7 @@ def test_floods_lock_nobody_out(host: Host, fixture: str = "one-node") -> None:
         check(host.ctl("status").returncode == 0, "and root is")
     finally:
         for pid, reading in floods:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            os.close(reading)
+            end_user(pid, reading)
     host.stop(daemon)
 
 
@@ -1137,9 +1065,7 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
 
     pid, reading = as_user(60001, gates)
     answer = os.read(reading, 64)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    os.close(reading)
+    end_user(pid, reading)
     check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
     host.stop(daemon)
 
@@ -1235,9 +1161,7 @@ def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> No
     answer = os.read(crowd[1], 64)
     check(answer == b"1000", f"{answer.decode()} of 1000 gates are answered")
     for pid, reading in (crowd, honest):
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(reading)
+        end_user(pid, reading)
     host.stop(daemon)
 
 

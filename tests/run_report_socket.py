@@ -22,7 +22,8 @@ from collections.abc import Iterator
 
 import common
 from common import check, wait_until
-from run_daemon import PG, SMALL, SOCKET, Host, main
+from run_daemon import PG, SMALL, Host, listen, main
+from run_silent import Played
 
 SERVICE = "org.hugeplan.Manager"  # as the socket is called
 INTERFACE = "io.systemd.Metrics"
@@ -42,10 +43,7 @@ class Service:
 
     def __init__(self, host: Host, timeout: str | None) -> None:
         self.path = host.root / "run/systemd/report" / SERVICE
-        self.path.parent.mkdir(parents=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(self.path))
-        self.listener.listen(512)
+        self.listener = listen(self.path, 512)
         self.log = host.root.parent / "log-report"
         more = [f"--timeout={timeout}"] if timeout else []
         command = [*host.hugeplanctl, f"--root={host.root}", *more, "serve-metrics"]
@@ -189,37 +187,17 @@ def test_flood(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.stop(daemon)
 
 
-class Asked(threading.Thread):
-    """In the daemon's place: counts how often it is asked, and has nothing to say."""
-
-    def __init__(self, host: Host) -> None:
-        super().__init__(daemon=True)
-        path = host.path(SOCKET)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(path))
-        self.listener.listen(64)
-        self.n_asked = 0
-
-    def run(self) -> None:
-        while True:
-            client, _ = self.listener.accept()
-            with client, contextlib.suppress(OSError):
-                self.n_asked += b".Describe" in client.recv(4096)
-                client.sendall(b'{"error":"org.varlink.service.MethodNotImplemented"}\0')
-
-
 def test_looks_seldom(host: Host, fixture: str = "one-node") -> None:
     """However many ask, who looks does so once a second at most."""
-    asked = Asked(host)
-    asked.start()
+    asked = Played(host, lambda _: b'{"error":"org.varlink.service.MethodNotImplemented"}')
     n = 0
     with serving(host) as service:
         start = time.monotonic()
         while time.monotonic() < start + 3 or n < 10:
             n += len(service.call("List")) > 1
         seconds = time.monotonic() - start
-    check(1 <= asked.n_asked <= seconds + 1, f"{n} calls in {seconds:.1f} s, {asked.n_asked} looks")
+    n_asked = asked.calls.count("Describe")
+    check(1 <= n_asked <= seconds + 1, f"{n} calls in {seconds:.1f} s, {n_asked} looks")
 
 
 def test_slow_reader(host: Host, fixture: str = "eight-nodes") -> None:

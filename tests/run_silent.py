@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 
 import common
 from common import check, wait_until
-from run_daemon import PG, SOCKET, BlockedFile, Host, main
+from run_daemon import PG, SOCKET, BlockedFile, Host, Server, listen, main
 
 SOON = 25.0  # of 3
 REMEDY = "systemctl restart hugeplan.service"
@@ -49,26 +49,15 @@ def stopped(daemon: subprocess.Popen[bytes]) -> Iterator[None]:
 
 # ---- a daemon of the test's own ----
 
-class Played(threading.Thread):
+class Played(Server):
     """Serves the socket of a host, call by call, as ANSWER says: the bytes of a reply, or None to say
     nothing; who hangs up raises ConnectionError. Each connection has a thread of its own."""
 
     def __init__(self, host: Host, answer: Callable[[str], bytes | None]) -> None:
-        super().__init__(daemon=True)
+        super().__init__(host.path(SOCKET))
         self.answer = answer
         self.calls: list[str] = []
-        path = host.path(SOCKET)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(path))
-        self.listener.listen()
         self.start()
-
-    def run(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client: socket.socket) -> None:
         with client, contextlib.suppress(OSError):
@@ -81,10 +70,6 @@ class Played(threading.Thread):
                     self.calls.append(method)
                     if (reply := self.answer(method)) is not None:
                         client.sendall(reply + b"\0")
-
-    def end(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def refused(name: str) -> bytes:
@@ -231,9 +216,7 @@ def test_nobody_accepts(host: Host, fixture: str = "one-node") -> None:
     """systemd listens, and the daemon does not exist yet; with and without room for more clients."""
     with_its_pages(host)
     for backlog in (64, 0):
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        listener.bind(str(host.path(SOCKET)))
-        listener.listen(backlog)
+        listener = listen(host.path(SOCKET), backlog)
         waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         waiting.connect(str(host.path(SOCKET)))
         done, seconds = timed(lambda: host.gate("pg.service", "pg"))
@@ -296,11 +279,7 @@ class Manager(threading.Thread):
     def __init__(self, host: Host) -> None:
         super().__init__(daemon=True)
         self.host = host
-        path = host.path(SOCKET)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(str(path))
-        self.listener.listen()
+        self.listener = listen(host.path(SOCKET))
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify_path = host.root.parent / "notify"
         self.notices.bind(str(self.notify_path))
