@@ -129,7 +129,8 @@ def plant(path: str, contents: bytes, word: Words) -> bytes:
         return contents + f"Q:\t{word()}\n".encode()
     if path.endswith("/mysqld-auto.cnf"):
         return contents.replace(b"{", f'{{"q_key": {{"Value": "{word()}"}}, "q": ["{word()}"], '.encode(), 1)
-    if path.endswith(("/.boots", "/hugeplan/ledger")):  # hugeplan's own, and with anything more no longer
+    # hugeplan's own, which are not valid with anything more.
+    if path.endswith(("/.boots", "/hugeplan/ledger", "/hugeplan/boot-uncounted")):
         return contents
     if path.endswith("_profile") or KERNELS.match(path) or b"\0" in contents or not contents or contents.startswith(b"{"):
         return contents
