@@ -39,6 +39,7 @@ typedef struct Command {
         uint64_t timeout_usec;
         const char *template;  /* --template=; NULL: the installed one */
         bool is_all;           /* --all */
+        bool is_brief;         /* the daemon is asked for what the table of all instances shows */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */
         bool is_plugin;        /* --nagios */

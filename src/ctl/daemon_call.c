@@ -249,8 +249,9 @@ Status *ask_status(Command *command, uint64_t timeout_usec, const char **ret_why
         int r;
 
         do
-                r = daemon_call(command, MANAGER_DESCRIBE, NULL, deadline_left_usec(deadline_usec),
-                                &reply);
+                r = daemon_call(command, MANAGER_DESCRIBE,
+                                command->is_brief ? json_pack("{sb}", "brief", true) : NULL,
+                                deadline_left_usec(deadline_usec), &reply);
         while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
         if (r < 0)
                 why = daemon_error(r);

@@ -152,6 +152,8 @@ int verb_status(Command *command) {
                 return watch_status(command);
         if (command->is_all && command->n_arguments == 1)
                 return log_failure(EXIT_USAGE, "status takes the name of an instance, or --all");
+        command->is_brief = command->n_arguments == 0 && !command->is_plugin &&
+                            command->json == JSON_OFF && command->output == OUTPUT_TEXT;
         Status *status = status_now(command, &config);
 
         /* Only on request, because there may be thousands of processes. */

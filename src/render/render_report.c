@@ -92,7 +92,7 @@ json_t *report_to_json(Arena *arena, const Report *report) {
         };
         const HostView *view = report->view;
         const Status *now = report->status;
-        json_t *status = status_to_json(now);
+        json_t *status = status_to_json(now, false);
         json_t *nodes = json_array(), *findings = json_array();
         json_t *before = view->no_before ? json_null() : json_array(), *sizes = json_array();
 

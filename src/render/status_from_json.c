@@ -153,7 +153,7 @@ Status *status_from_json(Arena *arena, const json_t *json) {
 /* ---- with page users ---- */
 
 json_t *status_seen_to_json(const Status *status) {
-        json_t *json = status_to_json(status);
+        json_t *json = status_to_json(status, false);
 
         if (!status->page_users)
                 return json;

@@ -40,6 +40,23 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                          instance->outcome);
 }
 
+/* What the table of all instances shows, and what decides about a server's outcome. */
+static json_t *instance_to_brief_json(const StatusInstance *instance) {
+        const char *unit = instance->unit;
+
+        return json_pack("{ss ss so so so so ss* ss* ss* so* so* so*}", "name", instance->name,
+                         "verdict", verdict_name(instance->verdict), "pageSizeBytes",
+                         known_to_json(instance->page_size_bytes), "pagesWanted",
+                         count_to_json(instance->pages_wanted), "pagesGranted",
+                         count_to_json(instance->pages_granted), "nodes",
+                         node_pages_to_json(instance->nodes, instance->n_nodes), "unit", unit,
+                         "engine", unit ? instance->engine : NULL, "file",
+                         unit ? instance->file : NULL, "letStart",
+                         instance->was_let_start ? json_true() : NULL, "counted",
+                         instance->is_counted ? json_true() : NULL, "untilRestart",
+                         instance->until_restart ? hold_to_json(instance->until_restart) : NULL);
+}
+
 json_t *problem_to_json(const Diag *problem) {
         return json_pack("{ss? ss ss? so ss? ss ss?}", "id", problem->id, "severity",
                          severity_name(problem->severity), "file", problem->file, "line",
@@ -60,7 +77,7 @@ static json_t *exposures_to_json(const Exposures *exposures) {
                                      "takerPages", count_to_json(exposure->taker_pages)));
 }
 
-json_t *status_to_json(const Status *status) {
+json_t *status_to_json(const Status *status, bool is_brief) {
         json_t *pools = ARRAY_TO_JSON(
                 pool, status->pools, status->n_pools,
                 json_pack("{si so so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
@@ -85,7 +102,8 @@ json_t *status_to_json(const Status *status) {
                          exposures_to_json(&status->covers), "kept",
                          VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
                          ARRAY_TO_JSON(instance, status->instances, status->n_instances,
-                                       status_instance_to_json(instance)),
+                                       is_brief ? instance_to_brief_json(instance)
+                                                : status_instance_to_json(instance)),
                          "problems", problems_to_json(&status->problems), "attempts",
                          VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 }

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 /* New references, owned by the caller. */
-json_t *status_to_json(const Status *status);
+json_t *status_to_json(const Status *status, bool is_brief); /* see Describe */
 json_t *status_instance_to_json(const StatusInstance *instance);
 json_t *problem_to_json(const Diag *problem);
 json_t *problems_to_json(const Diags *problems);

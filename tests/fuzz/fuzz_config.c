@@ -148,7 +148,7 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .topology = topology,
                                    .ledger = ledger,
                                    .phase = "idle"};
-        json_t *status = status_to_json(status_judge(arena, &input));
+        json_t *status = status_to_json(status_judge(arena, &input), false);
         json_t *planned = plan_to_json(plan, &host, &config->problems);
         const char *lost;
 

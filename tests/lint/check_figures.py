@@ -21,7 +21,7 @@ from check_linked import linked  # noqa: E402
 
 LIMITS = {
     "lines of src/": 59_730,
-    "lines linked into hugepland": 24_350,
+    "lines linked into hugepland": 24_370,
     "lines linked into hugeplan-generator": 5_560,
     "lines of tests/ and scripts/": 77_230,
     "fields of the largest struct with state": 12,

@@ -14,8 +14,8 @@ void client_end(Client *client) {
                 client->next;
         if (client->next)
                 client->next->previous = client->previous;
-        if (client->on_end)
-                client->on_end(client);
+        if (client->asking.on_end)
+                client->asking.on_end(client);
         json_decref(client->wait.answer.parameters);
         json_decref(client->size.reported);
         loop_unset(&client->wait.timer);

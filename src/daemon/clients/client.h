@@ -30,6 +30,7 @@ struct Client {
         } kind;
         const char *instance; /* of a gate, a release or a learned size */
         bool is_due;          /* to be tried together with all clients that have called by then */
+        bool is_brief;        /* is told little of each instance */
         /* A call of Wait. */
         struct {
                 Gate gate;
@@ -44,6 +45,7 @@ struct Client {
                 UnitQuery *query; /* pending */
                 bool is_queued;   /* waits for the query for the same unit */
                 bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */
+                void (*on_end)(Client *client); /* NULL: there is none to be withdrawn */
         } asking;
         /* The size that a gate or `hugeplanctl learn` reports (belief.c). */
         struct {
@@ -54,7 +56,6 @@ struct Client {
                 LoopTimer patience;      /* limits the wait for that write */
                 const char *unkept;      /* why the size is not stored; NULL: it is */
         } size;
-        void (*on_end)(Client *client); /* NULL: none */
 };
 
 /* Creates a client for CALL; INSTANCE may be NULL. */

@@ -9,28 +9,32 @@
 
 /* The status texts shared by all clients of one look. */
 typedef struct Description {
-        Manager *manager;
-        json_t *status;        /* NULL: not built yet */
-        VarlinkText *texts[2]; /* for subscribers and for the others; NULL: not built yet */
+        Arena *arena;
+        const Status *status; /* NULL: not judged yet */
+        VarlinkText *texts
+                [2]
+                [2]; /* for subscribers and for the others, in full and brief; NULL: not built yet */
 } Description;
 
-static const VarlinkText *describe(Description *description, bool is_last) {
-        VarlinkText **text = &description->texts[is_last];
+static const VarlinkText *describe(Description *description, const Client *client) {
+        bool is_last = client->kind == CLIENT_DESCRIBED;
+        VarlinkText **text = &description->texts[is_last][client->is_brief];
 
         if (!description->status) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
-
-                description->status = status_to_json(manager_describe(description->manager, arena));
+                description->arena = arena_new();
+                description->status = manager_describe(client->manager, description->arena);
         }
         if (!*text)
-                *text = varlink_text_new(json_incref(description->status), is_last);
+                *text = varlink_text_new(status_to_json(description->status, client->is_brief),
+                                         is_last);
         return *text;
 }
 
 static void description_done(Description *description) {
-        json_decref(description->status);
-        varlink_text_free(description->texts[0]);
-        varlink_text_free(description->texts[1]);
+        ARRAY_FOREACH(pair, description->texts, ARRAY_LEN(description->texts))
+                ARRAY_FOREACH(text, *pair, ARRAY_LEN(*pair))
+                        varlink_text_free(*text);
+        arena_free(description->arena);
 }
 
 static void on_drained(VarlinkCall *call, void *userdata) {
@@ -38,9 +42,10 @@ static void on_drained(VarlinkCall *call, void *userdata) {
         client_make_due(userdata);
 }
 
-static void method_describe(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
+static void method_describe(VarlinkCall *call, json_t *parameters, void *userdata) {
         Client *client = client_new(userdata, call, NULL);
 
+        client->is_brief = json_is_true(json_object_get(parameters, "brief"));
         client->kind = varlink_call_wants_more(call) ? CLIENT_SUBSCRIBER : CLIENT_DESCRIBED;
         client_make_due(client);
 }
@@ -49,12 +54,14 @@ static void tell(Client *client, Description *description) {
         VarlinkCall *call = client->call;
 
         if (client->kind == CLIENT_DESCRIBED) {
+                const VarlinkText *text = describe(description, client);
+
                 client_end(client);
-                varlink_call_reply_text(call, describe(description, true));
+                varlink_call_reply_text(call, text);
         } else if (varlink_call_is_congested(call)) {
                 varlink_call_set_drained_handler(call, on_drained, client);
         } else {
-                varlink_call_reply_text_continues(call, describe(description, false));
+                varlink_call_reply_text_continues(call, describe(description, client));
         }
 }
 
@@ -88,7 +95,7 @@ static void answer_reload(Client *client) {
                         json_pack("{so}", "problems", problems_to_json(&result.problems)));
                 return;
         }
-        json = status_to_json(status);
+        json = status_to_json(status, false);
         varlink_call_reply(call, json_pack("{sO sO so so so}", "instances",
                                            json_object_get(json, "instances"), "problems",
                                            json_object_get(json, "problems"), "changes",
@@ -238,7 +245,7 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
 }
 
 void clients_notify(Manager *manager, ManagerNews news) {
-        CLEANUP(description_done) Description description = {.manager = manager};
+        CLEANUP(description_done) Description description = {};
         bool wants_round;
         bool is_any_starting = notify_gates(manager, news, &wants_round);
 
@@ -264,7 +271,8 @@ const VarlinkInterface manager_interface = {
         .description = manager_interface_description,
         .methods =
                 (const VarlinkMethod[]){
-                        {"Describe", method_describe, 0, varlink_no_parameters},
+                        {"Describe", method_describe, 0,
+                         (const VarlinkParameter[]){{"brief", VARLINK_BOOL, true}, {}}},
                         {"Wait", gate_wait, VARLINK_FIRST,
                          (const VarlinkParameter[]){{"instance", VARLINK_STRING},
                                                     {"timeoutUSec", VARLINK_INT, true},

@@ -285,7 +285,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                                                  : config->wait_timeout_usec;
 
         client->kind = CLIENT_GATE;
-        client->on_end = on_end;
+        client->asking.on_end = on_end;
         client->wait.gate = (Gate){.instance = client->instance, .run = ""};
         client->wait.is_restart = json_is_true(json_object_get(parameters, "restart"));
         client->size.reported = json_incref(json_object_get(parameters, "learned"));

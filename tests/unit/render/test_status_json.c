@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "render/status_json.h"
+#include "render/views.h"
 #include "support/testing.h"
 
 static Status *some_status(Arena *arena) {
@@ -95,7 +96,7 @@ static void assert_instance(const json_t *instance) {
 TEST(contract) {
         static const char *const pool_keys[] = {"node",    "pageSizeBytes", "total", "free",
                                                 "surplus", "foreign",       "owned", NULL};
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         const json_t *host = json_object_get(json, "host"), *item;
         size_t i;
 
@@ -130,7 +131,7 @@ TEST(contract) {
 }
 
 TEST(values) {
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
         const json_t *d = json_array_get(json_object_get(json, "instances"), 3);
         const json_t *pool = json_array_get(json_object_get(json, "pools"), 0);
@@ -150,7 +151,7 @@ TEST(values) {
 
 /* Promised pages stand for themselves, by unit: which node will serve them is not known of all. */
 TEST(reserved) {
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         const json_t *reserved = json_object_get(json, "reserved");
         const json_t *a = json_array_get(reserved, 0), *old = json_array_get(reserved, 1),
                      *others = json_array_get(reserved, 2);
@@ -169,7 +170,7 @@ TEST(reserved) {
 
 /* What an instance's unit runs with, and what the unit of one that is gone does. */
 TEST(holds) {
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);
         const json_t *until = json_object_get(a, "untilRestart");
@@ -192,11 +193,11 @@ TEST(round_trip) {
                 .unit = "b.service", .page_size_bytes = 2 * MIB, .pages = 7, .taker_pages = 9};
         id_set_add(&status->covers.items[0].nodes, 1);
         status->pools[0].cover_pages = 7;
-        json_t *json = status_to_json(status);
+        json_t *json = status_to_json(status, false);
         Status *read = status_from_json(arena, json);
 
         assert_non_null(read);
-        json_t *again = status_to_json(read);
+        json_t *again = status_to_json(read, false);
 
         assert_int_equal(read->reserved.n, 3);
         assert_int_equal(read->left.n, 1);
@@ -207,9 +208,32 @@ TEST(round_trip) {
         json_decref(again);
 }
 
+/* Brief is whole for the table of all instances, and for the outcomes in it. */
+TEST(brief) {
+        const RenderOptions options = {.width = 200};
+        Status *status = some_status(arena);
+        json_t *json = status_to_json(status, true);
+        const Status *read = status_from_json(arena, json);
+
+        assert_non_null(read);
+        assert_text(render_status(arena, read, &options), render_status(arena, status, &options));
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &read->instances[i],
+                                     *whole = &status->instances[i];
+
+                assert_text(instance->unit, whole->unit);
+                assert_text(instance->engine, whole->unit ? whole->engine : NULL);
+                assert_text(instance->file, whole->unit ? whole->file : NULL);
+                assert_int_equal(instance->was_let_start, whole->was_let_start);
+                assert_int_equal(instance->is_counted, whole->is_counted);
+                assert_int_equal(!instance->until_restart, !whole->until_restart);
+        }
+        json_decref(json);
+}
+
 /* Fields that a later daemon adds are passed over. */
 TEST(unknown_fields) {
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         json_t *first = json_array_get(json_object_get(json, "instances"), 0);
 
         json_object_set_new(json, "future", json_true());
@@ -246,7 +270,7 @@ TEST(no_status) {
 /* An earlier daemon knows of none of it. */
 TEST(missing_fields) {
         static const char *const keys[] = {"reserved", "kept", "attempts"};
-        json_t *json = status_to_json(some_status(arena));
+        json_t *json = status_to_json(some_status(arena), false);
         json_t *first = json_array_get(json_object_get(json, "instances"), 0);
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++)
