@@ -125,7 +125,7 @@ void boot_note_planned(Boot *boot) {
 }
 
 void boot_note_caller(Boot *boot, pid_t pid) {
-        if (boot->state == BOOT_COUNTED &&
+        if (boot->state == BOOT_COUNTED && unit_manager_exists(boot->root) &&
             unit_cgroup_has_process(boot->root, NAME_CHECK_UNIT, pid))
                 ask_whether_reached(boot);
 }

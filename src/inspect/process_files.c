@@ -50,7 +50,7 @@ enum { DEPTH_MAX = 8, PROCESSES_MAX = 65536, PROCESSES_BYTES_MAX = 1 << 20 };
 static void add_processes(const Root *root, Arena *arena, const char *group, unsigned depth,
                           ProcessIds *ret) {
         const char *path = arena_printf(arena, "%s/cgroup.procs", group), *word;
-        Names names = {};
+        RootFolder folder;
         char *text = NULL;
         uint64_t pid;
 
@@ -60,11 +60,14 @@ static void add_processes(const Root *root, Arena *arena, const char *group, uns
                                 *vec_push(arena, ret) = pid;
         if (depth == DEPTH_MAX)
                 return;
-        root_list(root, arena, group, &names);
-        VEC_FOREACH(name, &names) {
+        root_open_folder(root, arena, group, &folder);
+        root_close_folder(&folder);
+        VEC_FOREACH(name, &folder.names) {
                 const char *below = arena_printf(arena, "%s/%s", group, *name);
 
-                if (**name != '.' && root_is_directory(root, below))
+                /* A group has some fifty files. */
+                if (**name != '.' && !index_find(folder.files, *name) &&
+                    root_is_directory(root, below))
                         add_processes(root, arena, below, depth + 1, ret);
         }
 }
