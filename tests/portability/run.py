@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds a release and runs its tests where it has to work: Debian 12, 13 and sid, gcc and clang,
-without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu.
+without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu; and builds its DEB.
 
     tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [--table FILE] [LEG...]
 
@@ -114,9 +114,15 @@ I386 = native("bookworm", architecture="i386")
 SID = native("sid", "clang")
 
 
-def cross(suite: str, *architectures: str) -> Chroot:
+DEB_TOOLS = ("build-essential", "debhelper")
+DEB_BOOKWORM = native("bookworm", *DEB_TOOLS)
+DEB_TRIXIE = native("trixie", *DEB_TOOLS)
+DEB_SID = native("sid", *DEB_TOOLS, "lintian")
+
+
+def cross(suite: str, *architectures: str, more: tuple[str, ...] = ()) -> Chroot:
     """Compilers for foreign architectures, with the libraries of each. The qemu since Debian 13 has openat2(2)."""
-    packages = ["meson", "ninja-build", "pkgconf", "python3", "qemu-user"]
+    packages = ["meson", "ninja-build", "pkgconf", "python3", "qemu-user", *more]
     for name in architectures:
         packages += [f"gcc-{FOREIGN[name][0]}", f"libc6-dev-{name}-cross"]
         packages += [f"{package}:{name}" for package in (*LIBRARIES, "libcmocka-dev")]
@@ -125,6 +131,7 @@ def cross(suite: str, *architectures: str) -> Chroot:
 
 CROSS_TRIXIE = cross("trixie", "arm64", "riscv64")
 CROSS_FORKY = cross("forky", "s390x", "ppc64el")
+DEB_CROSS = cross("trixie", "arm64", more=(*DEB_TOOLS, "crossbuild-essential-arm64", "pkgconf:arm64", "scdoc", "systemd-dev"))
 
 
 @dataclass(frozen=True)
@@ -139,12 +146,21 @@ class Leg:
     environment: tuple[str, ...] = ()
     patience: int = 3  # multiplies the tests' timeouts
     foreign: str = ""  # one of FOREIGN: cross-compiled, and run by qemu
+    deb: tuple[str, ...] = ()  # builds the DEB instead, by this command
 
 
 def foreign_leg(name: str, chroot: Chroot, systemd: str) -> Leg:
     """Emulated, a program takes ten times as long: fewer random runs, and more patience."""
     return Leg(name, chroot, systemd, has_man=False, environment=("HISTORIES=200", "HUGEPLAN_FAULTS=few"), patience=20,
                foreign=name)
+
+
+def deb_leg(name: str, chroot: Chroot, systemd: str, *arguments: str, options: str = "nocheck",
+            compiler: str = "gcc") -> Leg:
+    """The tests of the package run where options is empty."""
+    environment = (f"DEB_BUILD_OPTIONS={options}", f"DEB_BUILD_PROFILES={options}")
+    return Leg(name, chroot, systemd, compiler=compiler, environment=environment,
+               deb=("dpkg-buildpackage", "--no-sign", *arguments))
 
 
 LEGS = (
@@ -162,6 +178,11 @@ LEGS = (
     foreign_leg("riscv64", CROSS_TRIXIE, "257"),
     foreign_leg("s390x", CROSS_FORKY, ""),
     foreign_leg("ppc64el", CROSS_FORKY, ""),
+    deb_leg("deb-bookworm", DEB_BOOKWORM, "252"),
+    deb_leg("deb-trixie", DEB_TRIXIE, "257", options=""),
+    deb_leg("deb-sid", DEB_SID, ""),
+    deb_leg("deb-cross-arm64", DEB_CROSS, "257", "--build=binary", "--host-arch=arm64",
+            compiler="aarch64-linux-gnu-gcc"),
 )
 
 
@@ -190,6 +211,9 @@ class Run:
         try:
             self.chroot = self.leg.chroot.path()
             leg = self.leg
+            if leg.deb:
+                self._build_deb()
+                return
             cross = self._cross_file() if leg.foreign else ()
             # Optimized: gcc looks deeper, and it is what is shipped.
             printed = self._do(
@@ -213,6 +237,20 @@ class Run:
         except (DebianError, LegError) as error:
             self.count.failed += 1
             self.remarks.append(str(error))
+
+    def _build_deb(self) -> None:
+        """And asks the lintian of the suite that a package is reviewed in."""
+        self._do("cp", "--recursive", "/mnt/source", "/mnt/build/hugeplan")
+        printed = self._do("env", "--chdir=/mnt/build/hugeplan", *self.leg.deb)
+        found = re.findall(r"Run-time dependency libsystemd found: YES (\d+)", printed)
+        self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {found[0]}"
+        if self.leg.systemd not in ("", found[0]):
+            raise LegError(f"systemd should be {self.leg.systemd}, and is {found[0]}")
+        if "lintian" in self.leg.chroot.packages:
+            changes = next(self.build.glob("*.changes")).name
+            self._do("lintian", "--display-info", "--pedantic", "--display-experimental",
+                     "--fail-on=error,warning,info,pedantic,experimental", f"/mnt/build/{changes}")
+        self.count.passed += 1
 
     def _cross_file(self) -> tuple[str]:
         triplet, family, qemu, endian = FOREIGN[self.leg.foreign]
