@@ -14,7 +14,7 @@
 static void call_send(VarlinkCall *call, json_t *message) {
         Connection *c = call->connection;
 
-        if (!call->oneway && !c->end.is_doomed &&
+        if (!call->oneway && c->end.state == CONNECTION_OPEN &&
             (!message || varlink_writer_add(&c->writer, message) < 0))
                 connection_doom(c);
         json_decref(message);
@@ -90,7 +90,7 @@ VarlinkText *varlink_text_free(VarlinkText *text) {
 static void call_send_text(VarlinkCall *call, const VarlinkText *text) {
         Connection *c = call->connection;
 
-        if (!call->oneway && !c->end.is_doomed &&
+        if (!call->oneway && c->end.state == CONNECTION_OPEN &&
             (!text || varlink_writer_add_copy(&c->writer, &text->writer) < 0))
                 connection_doom(c);
 }

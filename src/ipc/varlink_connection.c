@@ -113,7 +113,6 @@ void connection_close(Connection *c) {
         VarlinkServer *server = c->server;
         VarlinkCall *call = c->call;
 
-        c->end.is_doomed = true;
         varlink_places_leave(&server->places, &c->place);
         if (c->previous)
                 c->previous->next = c->next;
@@ -124,10 +123,11 @@ void connection_close(Connection *c) {
         server->connections.n--;
         server->connections.n_idle -= c->idle.is_counted;
         source_remove(server, &c->source);
-        if (c->end.is_leaving)
+        if (c->end.state == CONNECTION_LEAVING)
                 lobby_take(server, c->source.fd, true);
         else
                 close(c->source.fd);
+        c->end.state = CONNECTION_DOOMED;
         if (call && call->closed)
                 call->closed(call, call->closed_userdata);
         free(c->call);
@@ -138,16 +138,16 @@ void connection_close(Connection *c) {
 }
 
 void connection_doom(Connection *c) {
-        if (c->end.is_doomed)
+        if (c->end.state != CONNECTION_OPEN)
                 return;
-        c->end.is_doomed = true;
+        c->end.state = CONNECTION_DOOMED;
         varlink_writer_done(&c->writer);
         shutdown(c->source.fd, SHUT_RDWR);
 }
 
 bool connection_send(Connection *c) {
         size_t before = varlink_writer_unsent(&c->writer);
-        int r = c->end.is_doomed ? 0 : varlink_writer_send(&c->writer, c->source.fd);
+        int r = c->end.state == CONNECTION_OPEN ? varlink_writer_send(&c->writer, c->source.fd) : 0;
 
         if (r < 0 && r != -EAGAIN)
                 connection_doom(c);
@@ -159,12 +159,11 @@ bool connection_send(Connection *c) {
 void connection_evict(Connection *c) {
         VarlinkServer *server = c->server;
 
-        if (c->end.is_leaving)
+        if (c->end.state == CONNECTION_LEAVING)
                 return;
         varlink_places_leave(&server->places, &c->place);
-        c->end.is_doomed = true; /* without shutdown(2), which the client would notice */
+        c->end.state = CONNECTION_LEAVING; /* without shutdown(2), which the client would notice */
         varlink_writer_done(&c->writer);
-        c->end.is_leaving = true;
         c->end.next_leaving = server->connections.leaving;
         server->connections.leaving = c;
 }
@@ -189,7 +188,7 @@ static void connection_settle(Connection *c) {
         varlink_places_set_kind(&server->places, &c->place, kind);
         if (!c->queued.message)
                 varlink_reader_trim(&c->reader);
-        if (!c->end.is_doomed && c->source.interest != interest &&
+        if (c->end.state == CONNECTION_OPEN && c->source.interest != interest &&
             source_change(server, &c->source, interest) < 0)
                 connection_doom(c);
         server_schedule(server);
@@ -203,7 +202,7 @@ void connection_look_for_call(Connection *c, bool may_read) {
          * many. */
         const size_t unsent_max = c->peer.is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
 
-        while (!c->end.is_doomed && !c->call && !c->queued.message &&
+        while (c->end.state == CONNECTION_OPEN && !c->call && !c->queued.message &&
                varlink_writer_unsent(&c->writer) <= unsent_max) {
                 const char *bytes;
                 size_t length;
@@ -233,10 +232,11 @@ void connection_look_for_call(Connection *c, bool may_read) {
 
 void connection_end_turn(Connection *c) {
         c->queued.is_in_turn = false;
-        if (c->end.is_leaving)
+        if (c->end.state == CONNECTION_LEAVING)
                 return;
-        if (c->end.is_doomed || (c->end.is_read && !c->call && !c->queued.message &&
-                                 varlink_writer_unsent(&c->writer) == 0))
+        if (c->end.state == CONNECTION_DOOMED ||
+            (c->end.is_read && !c->call && !c->queued.message &&
+             varlink_writer_unsent(&c->writer) == 0))
                 connection_close(c);
         else
                 connection_settle(c);
@@ -251,12 +251,12 @@ void connection_turn(Connection *c, uint32_t events) {
                 if (c->call)
                         connection_doom(c);
         }
-        if (events & EPOLLIN && (c->call || c->queued.message) && !c->end.is_doomed &&
+        if (events & EPOLLIN && (c->call || c->queued.message) && c->end.state == CONNECTION_OPEN &&
             source_change(c->server, &c->source, 0) < 0)
                 connection_doom(c);
         c->queued.is_in_turn = true;
         if (connection_send(c)) {
-                if (is_congested && !c->end.is_doomed && c->call && c->call->drained)
+                if (is_congested && c->end.state == CONNECTION_OPEN && c->call && c->call->drained)
                         c->call->drained(c->call, c->call->drained_userdata);
                 connection_look_for_call(c, true);
         }
@@ -266,14 +266,14 @@ void connection_turn(Connection *c, uint32_t events) {
 static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
         Connection *c = (Connection *) source;
 
-        if (!c->end.is_leaving)
+        if (c->end.state != CONNECTION_LEAVING)
                 connection_turn(c, events);
 }
 
 void connection_kick(Connection *c) {
         uint64_t start = varlink_now_usec();
 
-        if (c->queued.is_in_turn || c->end.is_doomed)
+        if (c->queued.is_in_turn || c->end.state != CONNECTION_OPEN)
                 return;
         connection_send(c);
         connection_look_for_call(c, false);

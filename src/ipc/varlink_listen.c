@@ -68,7 +68,7 @@ bool server_admit(VarlinkServer *server, int fd) {
         const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
 
         if (place == &c->place) {
-                c->end.is_leaving = true;
+                c->end.state = CONNECTION_LEAVING;
                 connection_close(c);
                 return true;
         }

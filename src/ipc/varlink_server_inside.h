@@ -43,12 +43,12 @@ typedef struct Idle {
         bool is_counted;     /* in n_idle */
 } Idle;
 
-/* How the connection comes to its end. */
+/* How the connection comes to its end. A doomed one is shut down and closed in its next turn; one that is leaving has lost
+ * its place and is closed at the end of the dispatch. */
 typedef struct End {
         bool is_read; /* nothing more can be read */
         bool is_gone; /* the client has hung up */
-        bool is_doomed;
-        bool is_leaving; /* its place was taken: closed at the end of the dispatch */
+        enum { CONNECTION_OPEN, CONNECTION_DOOMED, CONNECTION_LEAVING } state;
         Connection *next_leaving;
 } End;
 
