@@ -5,7 +5,7 @@ there are here, and random ones.
 
 usage: HUGEPLAN_LIVE=1 test_kernel_model.py KERNEL-SCRIPT DIRECTORY-OF-SCRIPTS
 
-Needs root, and pools of which nothing is in use; they get their pages back. HUGEPLAN_SEEDS says how many
+Needs root, and pools of which nothing is in use; they get their pages back. HUGEPLAN_SCRIPTS says how many
 random scripts, HUGEPLAN_SEED tries a single one. Without HUGEPLAN_LIVE=1, or where something is missing,
 it says so and skips (77). Mounts of hugetlbfs are in the written scripts only: a kernel that miscounts
 what is reserved for them does so until it boots.
@@ -41,7 +41,7 @@ def is_for_this_host(script: pathlib.Path) -> bool:
 
 def runs(scripts: list[pathlib.Path]) -> list[list[str]]:
     one = os.environ.get("HUGEPLAN_SEED")
-    n_seeds = int(os.environ.get("HUGEPLAN_SEEDS", SEEDS))
+    n_seeds = int(os.environ.get("HUGEPLAN_SCRIPTS", SEEDS))
     seeds = [one] if one else [str(seed) for seed in range(1, n_seeds + 1)]
     return [["compare", *map(str, scripts)],
             *(["compare-random", seed, str(LINES)] for seed in seeds)]
