@@ -5,13 +5,14 @@ the same as `status --json` and `verify --json` have. The template takes nothing
 own script, and has contrast. What the script makes (by node, and support/show_page.js) is well-formed, can be read
 without seeing it, and shows what the JSON has; whatever strangers wrote stays a text. Then what becomes of FILE.
 
-usage: run_report.py --hugeplanctl=PROGRAM
+usage: run_report.py --hugeplanctl=PROGRAM --plain-hugeplanctl=PROGRAM
 
-Skips (77) where node is not installed.
+The plain one, without sanitizers, says what the page is compared with; the other writes the pages. Skips (77) where node is not installed.
 """
 
 from __future__ import annotations
 
+import argparse
 import base64
 import collections
 import copy
@@ -193,7 +194,7 @@ def drawn_in(page: ET.Element) -> tuple[list[str], list[str]]:
 
 # ---- hosts ----
 
-def wrong_in_data(program: pathlib.Path, root: pathlib.Path, page: str) -> list[str]:
+def wrong_in_data(plain: pathlib.Path, root: pathlib.Path, page: str) -> list[str]:
     """What stands in the page is what the verbs say, and the rest is the template."""
     before, _, rest = page.partition(BEGIN)
     text, _, after = rest.partition(END)
@@ -201,10 +202,10 @@ def wrong_in_data(program: pathlib.Path, root: pathlib.Path, page: str) -> list[
     problems = []
     if f"{before}{BEGIN}null{END}{after}" != TEMPLATE.read_text(encoding="utf-8"):
         problems.append("the page is not the template with the JSON in it")
-    if data != json.loads(run(program, f"--root={root}", "--json", "report").stdout):
+    if data != json.loads(run(plain, f"--root={root}", "--json", "report").stdout):
         problems.append("the page has other JSON than report --json")
     for verb in ("status", "verify"):
-        found = common.run(program, "--json", verb, root=root)
+        found = common.run(plain, "--json", verb, root=root)
         alone = json.loads(found.stdout)
         if verb == "status":
             for instance in alone["instances"]:
@@ -237,10 +238,14 @@ def printable(text: str) -> str:
     return re.sub("[\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]", "?", text)
 
 
-def check_host(program: pathlib.Path, root: pathlib.Path, name: str, has_node: bool) -> list[str]:
-    page = run(program, f"--root={root}", "report", f"--template={TEMPLATE}").stdout
+def page_of(program: pathlib.Path, root: pathlib.Path) -> str:
+    return run(program, f"--root={root}", "report", f"--template={TEMPLATE}").stdout
+
+
+def check_host(programs: argparse.Namespace, root: pathlib.Path, name: str, has_node: bool) -> list[str]:
+    page = page_of(programs.hugeplanctl, root)
     data = json.loads(page.partition(BEGIN)[2].partition(END)[0])
-    problems = wrong_in_data(program, root, page)
+    problems = wrong_in_data(programs.plain_hugeplanctl, root, page)
     if has_node:
         problems += wrong_in_page(data, shown(page))
     return [f"{name}: {problem}" for problem in problems]
@@ -257,31 +262,31 @@ def plant(root: pathlib.Path) -> None:
         file.write_text(text)
 
 
-def check_evil(program: pathlib.Path, root: pathlib.Path, has_node: bool) -> list[str]:
+def check_evil(programs: argparse.Namespace, root: pathlib.Path, has_node: bool) -> list[str]:
     plant(root)
-    problems = check_host(program, root, "planted", has_node)
-    page = run(program, f"--root={root}", "report", f"--template={TEMPLATE}").stdout
+    problems = check_host(programs, root, "planted", has_node)
+    page = page_of(programs.hugeplanctl, root)
     if "alert('1')</script" in page or page.count("<script") != TEMPLATE.read_text(encoding="utf-8").count("<script"):
         problems.append("planted: it ends the element that it stands in")
     if has_node and texts_of(shown(page)).count(EVIL) < 4:
         problems.append(f"planted: shown {texts_of(shown(page)).count(EVIL)} times")
     (root / "proc/sys/kernel/osrelease").write_bytes(b"6.1\xff\xe2\x80\xae\x1b[2J\n")
     (root / "proc/sys/kernel/hostname").write_text("a\u202eb\u2028c\n")
-    page = run(program, f"--root={root}", "report", f"--template={TEMPLATE}").stdout
+    page = page_of(programs.hugeplanctl, root)
     if re.search("[\u202e\u2028\x1b]", page) or '"host":"a???b???c"' not in page or '"kernel":"6.1????' not in page:
         problems.append("planted: what is not shown stands in the page")
     return problems
 
 
-def check_many(program: pathlib.Path, root: pathlib.Path, has_node: bool) -> list[str]:
+def check_many(programs: argparse.Namespace, root: pathlib.Path, has_node: bool) -> list[str]:
     for i in range(MANY):
         (root / f"etc/hugeplan.d/50-db{i:03}.conf").write_text(f"[Instance]\nPages={i + 1}\nUnit=db{i:03}.service\n")
     began = time.monotonic()
-    problems = check_host(program, root, "many", has_node)
-    page = run(program, f"--root={root}", "report", f"--template={TEMPLATE}").stdout
-    if has_node and len(rows_of(shown(page), "Instances")) < MANY:
+    problems = check_host(programs, root, "many", has_node)
+    page = shown(page_of(programs.plain_hugeplanctl, root)) if has_node else None
+    if page and len(rows_of(page, "Instances")) < MANY:
         problems.append("many: instances are missing")
-    if has_node and not 1 < len(shown(page).findall(".//section[@aria-labelledby='findings']/ul/li")) <= 10:
+    if page and not 1 < len(page.findall(".//section[@aria-labelledby='findings']/ul/li")) <= 10:
         problems.append("many: too few or too many findings")
     if time.monotonic() - began > 60 * common.SLOWNESS:
         problems.append("many: it takes too long")
@@ -403,20 +408,20 @@ def self_test() -> None:
 
 
 def main() -> int:
-    program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
+    programs = common.parser(__doc__, "hugeplanctl", "plain-hugeplanctl").parse_args()
     has_node = bool(shutil.which("node"))
     self_test()
     problems = [f"report.html: {problem}" for problem in wrong_in_template(TEMPLATE.read_text(encoding="utf-8"))]
     for case in CASES:
         with common.root_of(case) as root:
-            problems += check_host(program, root, case, has_node)
+            problems += check_host(programs, root, case, has_node)
     with common.root_of("verify") as root:
         directory = root.with_name("files")
         directory.mkdir()
-        problems += check_files(program, root, directory)
-        problems += check_figures(program, root) if has_node else []
-        problems += check_many(program, root, has_node)
-        problems += check_evil(program, root, has_node)
+        problems += check_files(programs.hugeplanctl, root, directory)
+        problems += check_figures(programs.hugeplanctl, root) if has_node else []
+        problems += check_many(programs, root, has_node)
+        problems += check_evil(programs, root, has_node)
     print("\n".join(problems) or f"{len(CASES)} hosts")
     if not has_node:
         print("node is not installed: the script of the page did not run")

@@ -38,13 +38,13 @@ def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:
     return run_cases.as_text(done.stdout, done.stderr, done.returncode, root)
 
 
-def take(program: pathlib.Path, root: pathlib.Path) -> pathlib.Path:
+def take(program: pathlib.Path, plain: pathlib.Path, root: pathlib.Path) -> pathlib.Path:
     """The snapshot of ROOT, unpacked."""
     archive, copy = root.with_name("snapshot.tar"), root.with_name("copy")
     said = run(program, root, "snapshot", str(archive))
     if not said.endswith("--- exit 0\n"):
         raise AssertionError(f"{root}: {said}")
-    if "already exists" not in run(program, root, "snapshot", str(archive)):
+    if "already exists" not in run(plain, root, "snapshot", str(archive)):
         raise AssertionError("the snapshot was written over")
     if archive.stat().st_mode & 0o777 != 0o600:
         raise AssertionError("others may read the snapshot")
@@ -147,7 +147,7 @@ def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) 
         for file in sorted(root.rglob("*")):
             if file.is_file() and not file.is_symlink() and "hugeplan.conf" not in file.name:
                 file.write_bytes(plant(f"/{file.relative_to(root)}", file.read_bytes(), word))
-        copy = take(program, root)
+        copy = take(program, plain, root)
         archive = root.with_name("snapshot.tar").read_bytes()
         if found := [one for one in word.made if one.encode() in archive]:
             files = [str(file.relative_to(copy)) for file in copy.rglob("*") if file.is_file() and not file.is_symlink()
@@ -161,7 +161,7 @@ def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) 
 def check_case(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) -> list[str]:
     problems = check_words(program, plain, case)
     with common.root_of(case) as root:
-        copy = take(program, root)
+        copy = take(program, plain, root)
         for look in LOOKS:
             problems += run_cases.compare(f"{case.name}: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
@@ -231,14 +231,14 @@ PLANTED = {
 }
 
 
-def check_secrets(program: pathlib.Path) -> list[str]:
+def check_secrets(program: pathlib.Path, plain: pathlib.Path) -> list[str]:
     problems = []
     with common.root_of("import-sysctl") as root:
         for path, text in PLANTED.items():
             file = root / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-        copy = take(program, root)
+        copy = take(program, plain, root)
         for path in PLANTED:
             file = copy / path.lstrip("/")
             if not file.is_file():
@@ -249,7 +249,7 @@ def check_secrets(program: pathlib.Path) -> list[str]:
             problems.append("the archive has a secret\n")
         # What was left out was needed by nobody, but for what has the secret in it itself.
         for look in ("plan", "import"):
-            problems += run_cases.compare(f"secrets: {look}", run(program, root, look), run(program, copy, look))
+            problems += run_cases.compare(f"secrets: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
 
 
@@ -276,7 +276,7 @@ def change(root: pathlib.Path, stop: threading.Event) -> None:
         time.sleep(0.001)
 
 
-def check_changing(program: pathlib.Path) -> list[str]:
+def check_changing(program: pathlib.Path, plain: pathlib.Path) -> list[str]:
     """Which of its states the host was in nobody can say; but the archive is one, and is told to be."""
     problems = []
     for n in range(CHANGES):
@@ -285,7 +285,7 @@ def check_changing(program: pathlib.Path) -> list[str]:
             changing = threading.Thread(target=change, args=(root, stop))
             changing.start()
             try:
-                copy = take(program, root)
+                copy = take(program, plain, root)
             finally:
                 stop.set()
                 changing.join()
@@ -308,7 +308,7 @@ def main() -> int:
     cases = run_cases.cases_named(arguments.cases)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for found in pool.map(lambda case: check_case(program, plain, case), cases)
-                    for problem in found] + check_secrets(program) + check_changing(program)
+                    for problem in found] + check_secrets(program, plain) + check_changing(program, plain)
     sys.stdout.write("".join(problems) + f"{len(cases)} snapshots, {len(problems)} problems\n")
     return 1 if problems or not cases else 0
 
