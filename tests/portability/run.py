@@ -230,6 +230,8 @@ class Run:
             if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
                 raise LegError("the manuals are there, and should not be, or the other way round")
             self._do("ninja", "-C", "/mnt/build", "-k", "0")
+            if leg.foreign:
+                self._do("meson", "install", "-C", "/mnt/build", "--no-rebuild", "--destdir", "/mnt/build/installed")
             if self.leg.has_tests:
                 self._run_suites()
             else:
@@ -332,10 +334,19 @@ def main() -> int:
             print(f"#   {remark}", flush=True)
         if run.count.failed:
             show_end(run.log)
-        else:
-            shutil.rmtree(run.build)
+            continue
+        if (run.build / "installed").is_dir():
+            keep_programs(run.build / "installed", options.build / "installed" / run.leg.foreign)
+        shutil.rmtree(run.build)
     print(total, flush=True)
     return 1 if total.failed else 0
+
+
+def keep_programs(installed: Path, kept: Path) -> None:
+    """For the boots of that architecture."""
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.parent.mkdir(exist_ok=True)
+    installed.rename(kept)
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -55,7 +55,9 @@ def postgresql_files(version: int, shared_buffers: str) -> dict[str, Content]:
     }
 
 
-def check_postgresql(version: int, shared_bytes: int, nodes: set[int]) -> None:
+def check_postgresql(
+    version: int, shared_bytes: int, nodes: set[int], planned_page_bytes: int = DEFAULT_PAGE_BYTES
+) -> None:
     """It runs, answers, and has its shared memory on huge pages of these nodes."""
     name = postgresql_unit(version)
     wait_for(lambda: unit(name) != "activating", 60)
@@ -68,7 +70,8 @@ def check_postgresql(version: int, shared_bytes: int, nodes: set[int]) -> None:
     shared = [one for one in hugetlb_mappings(pid) if one.sizes["Size"] >= shared_bytes]
     if check(shared, "PostgreSQL's shared memory is hugetlb", large(pid)):
         page_bytes = shared[0].sizes["KernelPageSize"]
-        check_equal(page_bytes, DEFAULT_PAGE_BYTES, "PostgreSQL's pages are of 2 MiB")
+        text = f"PostgreSQL's pages are of {planned_page_bytes // MIB} MiB"
+        check_equal(page_bytes, planned_page_bytes, text)
         used = used_nodes(shared)
         check(used and used <= nodes, "PostgreSQL's pages lie on planned nodes", used)
 

@@ -21,6 +21,9 @@ from pathlib import Path
 # The names by which apt is told how to reach its mirrors.
 APT_TRANSPORT_OPTION = re.compile(r"Acquire::(https?|Check-|Retries|ForceIPv)[^ ]*")
 
+BINFMT = Path("/proc/sys/fs/binfmt_misc")
+EMULATED = {"arm64": "qemu-aarch64"}
+
 UNUSED_SEC = 14 * 24 * 3600
 
 
@@ -41,7 +44,7 @@ def cached(cache: Path, name: str, build: Callable[[Path], Path]) -> Path:
     and returns where."""
     cache.mkdir(parents=True, exist_ok=True)
     directory = cache / name
-    with _locked(cache / f"{name.partition('-')[0]}.lock"):
+    with _locked(cache / f"{name.rpartition('-')[0]}.lock"):
         if not directory.exists():
             if os.geteuid() != 0:
                 raise DebianError(f"building {directory} needs root")
@@ -61,6 +64,22 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@contextlib.contextmanager
+def programs_run(architecture: str) -> Iterator[None]:
+    """The kernel runs programs of an architecture, by qemu if it cannot otherwise."""
+    name = EMULATED.get(architecture)
+    if not name or (BINFMT / name).exists():
+        yield
+        return
+    if not (BINFMT / "register").exists():
+        run(["mount", "-t", "binfmt_misc", "binfmt_misc", str(BINFMT)])
+    (BINFMT / "register").write_text(Path(f"/usr/lib/binfmt.d/{name}.conf").read_text())
+    try:
+        yield
+    finally:
+        (BINFMT / name).write_text("-1")
 
 
 def bootstrap(

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from image import ROOT_DEVICE, Image
-from scenario import Node, Scenario
+from scenario import Boot, Node, Scenario
 
 # From power-on to the guest's own first process, which takes 3 to 8 s. Now and then the kernel hangs
 # under emulation before it.
@@ -52,15 +52,27 @@ COUNTED_ARGS = ("-accel", "tcg,thread=single", "-icount", f"shift={COUNTED_NSEC.
 # behind it, with half a pointer in the flags register.
 CPU = "Nehalem,pdpe1gb=on,rdrand=on,cx16=off"
 
+# By architecture: qemu, its machine, and how a serial port is plugged in. The first two are ttyS0 and ttyS1.
+MACHINES = {
+    "amd64": ("qemu-system-x86_64", ("-machine", "q35", "-cpu", CPU), ("-serial", "chardev:")),
+    # With pages of 16K, and without authenticated pointers, which take long to emulate.
+    "arm64": (
+        "qemu-system-aarch64",
+        ("-machine", "virt,gic-version=3", "-cpu", "max,pauth=off,sve=off"),
+        ("-device", "pci-serial,chardev="),
+    ),
+}
+
 # Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate,
-# and the guest's clock then runs seven times too fast. The HPET's rate needs no calibration. To fill all
+# and the guest's clock then runs seven times too fast. The HPET's rate needs no calibration. On such a host the kernel
+# also counts too few ticks of its timer while it checks that, and panics. To fill all
 # memory with zeros once more when it is allocated is what takes longest to emulate, and to wait for other CPUs
 # to pass through their schedulers what takes longest of each unit's namespaces. A program is translated anew
 # for each address that it is loaded at, so that it is always loaded at the same.
 KERNEL_ARGS = (
     f"root={ROOT_DEVICE} rootfstype=ext4 ro init=/usr/sbin/hugeplan-vm-init console=ttyS0 "
     "loglevel=4 panic=-1 mitigations=off edd=off raid=noautodetect audit=0 net.ifnames=0 "
-    "tsc=unstable norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
+    "tsc=unstable no_timer_check norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
 )
 # The second attempt at a boot that never reached its test tells what it does.
 LOUD_KERNEL_ARGS = (
@@ -149,9 +161,10 @@ class Guest:
         scenario: Scenario,
         payload: BinaryIO,
         log_prefix: Path,
+        boot: Boot,
         kernel_args: str,
-        limit_sec: int,
     ) -> None:
+        limit_sec = boot.limit_sec
         self._log_prefix = log_prefix
         self._powered_on = time.monotonic()
         self._deadline = self._powered_on + limit_sec
@@ -166,15 +179,16 @@ class Guest:
         self._monitor, monitor = socket.socketpair()
         self._monitor.settimeout(QMP_LIMIT_SEC)
         passed = [control.fileno(), monitor.fileno(), payload.fileno(), self._results.fileno()]
+        qemu, machine, (serial, port) = MACHINES[image.architecture]
         command = [
-            "qemu-system-x86_64",
+            *(qemu, *machine),
             *_machine_args(scenario),
             *_disk_args(disk.name, _descriptor_name(payload), _descriptor_name(self._results)),
-            *("-kernel", str(image.kernel), "-append", kernel_args),
+            *(*image.kernel_args(boot.kernel), "-append", kernel_args),
             *("-chardev", f"file,id=console,path={log_prefix}.console.log"),
-            *("-serial", "chardev:console"),
+            *(serial, f"{port}console"),
             *("-chardev", f"socket,id=control,fd={control.fileno()}"),
-            *("-serial", "chardev:control"),
+            *(serial, f"{port}control"),
             *("-chardev", f"socket,id=monitor,fd={monitor.fileno()}"),
             *("-mon", "chardev=monitor,mode=control"),
             *scenario.qemu_args,
@@ -308,7 +322,6 @@ def _machine_args(scenario: Scenario) -> list[str]:
     memory = f"{total // MIB}M" + (f",{scenario.hotplug}" if scenario.hotplug else "")
     return [
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
-        *("-machine", "q35", "-cpu", CPU),
         *(COUNTED_ARGS if scenario.is_counted else ("-accel", ACCELERATOR)),
         *("-smp", _processors(scenario.nodes)),
         *("-m", memory),

@@ -21,8 +21,9 @@ from pathlib import Path
 import debian_tree
 from debian_tree import DebianError, run
 
-# The last one moves on: only for what the others do not have.
-SUITES = ("bookworm", "trixie", "forky")
+# Forky moves on: only for what the others do not have.
+# A suite of another architecture than the host's has that behind its name.
+SUITES = ("bookworm", "trixie", "forky", "trixie-arm64")
 
 # What the host needs, for scripts/run-tests.
 APT_PACKAGES = (
@@ -33,6 +34,9 @@ APT_PACKAGES = (
     "tar",
 )
 
+# And for suites of other architectures.
+FOREIGN_APT_PACKAGES = ("arch-test", "cpio", "qemu-system-arm", "qemu-user-static", "xz-utils")
+
 # What the guest gets, besides Debian's minimal base.
 GUEST_PACKAGES = (
     "dbus",
@@ -40,26 +44,44 @@ GUEST_PACKAGES = (
     "libhugetlbfs-bin",
     "libjansson4",
     "libsystemd0",
-    "mariadb-server",
     "numactl",
     "postgresql",
     "procps",
     "python3",  # not python3-minimal: the checks want json and mmap
     "systemd",
     "systemd-sysv",
-    "tuned",
     "udev",
 )
 
-# And besides, where a scenario for one suite alone wants it.
+# And besides, where a scenario wants it. What is installed under emulation takes minutes.
+NATIVE_PACKAGES = ("mariadb-server", "tuned")
 SUITE_PACKAGES = {
-    "bookworm": ("ansible-core", "cron", "etcd-server", "patroni", "python3-apt"),
-    "trixie": ("crun", "podman", "rpm", "tomcat10"),
-    "forky": ("systemd-report",),
+    "bookworm": (*NATIVE_PACKAGES, "ansible-core", "cron", "etcd-server", "patroni", "python3-apt"),
+    "trixie": (*NATIVE_PACKAGES, "crun", "podman", "rpm", "tomcat10"),
+    "forky": (*NATIVE_PACKAGES, "systemd-report"),
+    "trixie-arm64": ("busybox-static",),
 }
 
-# Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
-KERNEL_PACKAGE = "linux-image-cloud-amd64"
+# What an architecture's kernels come in; a boot has the first one, unless it names another. Unpacked only: their
+# maintainer scripts would build an initrd, which nobody boots.
+KERNEL_PACKAGES = {
+    "amd64": ("linux-image-cloud-amd64",),
+    "arm64": ("linux-image-cloud-arm64", "linux-image-arm64-16k"),
+}
+
+# The last ones that a kernel has to load itself before it sees its root file system.
+ROOT_MODULES = ("nvme", "crc32c_generic", "ext4")
+ROOT_INIT = """\
+#!/bin/busybox sh
+for module in /modules/*; do
+    busybox insmod "$module"
+done
+busybox mount -t devtmpfs devtmpfs /dev
+until busybox mount -t ext4 -o ro /dev/nvme0n*p1 /root 2>/dev/null; do
+    busybox sleep 0.1
+done
+exec busybox switch_root /root /usr/sbin/hugeplan-vm-init "$@"
+"""
 
 # Nothing a test looks at, and each of them costs time under emulation.
 MASKED_UNITS = (
@@ -149,6 +171,8 @@ UNWANTED_PATHS = (
     "/usr/share/man/*",
 )
 
+HOST_ARCHITECTURE = "amd64"
+
 DISK_SIGNATURE = 0x68756765
 ROOT_DEVICE = f"PARTUUID={DISK_SIGNATURE:08x}-01"
 SECTOR = 512
@@ -161,8 +185,30 @@ HERE = Path(__file__).resolve().parent
 @dataclass(frozen=True)
 class Image:
     suite: str
-    disk: Path
-    kernel: Path
+    directory: Path
+
+    @property
+    def architecture(self) -> str:
+        return architecture(self.suite)
+
+    @property
+    def disk(self) -> Path:
+        return self.directory / "disk.img"
+
+    def kernel_args(self, kernel: str) -> list[str]:
+        """Of qemu, for one of KERNEL_PACKAGES."""
+        kernel = kernel or KERNEL_PACKAGES[self.architecture][0]
+        initrd = self.directory / f"{kernel}.initrd"
+        found = ["-kernel", str(self.directory / kernel)]
+        return [*found, "-initrd", str(initrd)] if initrd.exists() else found
+
+
+def architecture(suite: str) -> str:
+    return suite.partition("-")[2] or HOST_ARCHITECTURE
+
+
+def is_foreign(suite: str) -> bool:
+    return architecture(suite) != HOST_ARCHITECTURE
 
 
 def cached_image(suite: str) -> Image:
@@ -171,8 +217,7 @@ def cached_image(suite: str) -> Image:
         raise DebianError(f"no such suite: {suite}; one of {', '.join(SUITES)}")
     cache = debian_tree.cache_directory("HUGEPLAN_VM_CACHE", "hugeplan-vm")
     name = f"{suite}-{_fingerprint(suite)}"
-    directory = debian_tree.cached(cache, name, lambda work: _build(suite, work))
-    return Image(suite, directory / "disk.img", directory / "vmlinuz")
+    return Image(suite, debian_tree.cached(cache, name, lambda work: _build(suite, work)))
 
 
 def _fingerprint(suite: str) -> str:
@@ -186,32 +231,34 @@ def _build(suite: str, work: Path) -> Path:
     print(f"# building the {suite} image", file=sys.stderr, flush=True)
     began = time.monotonic()
     tree, image = work / "tree", work / "image"
-    # Debian's packages into `tree`, and the kernel's package files into `work`/kernel.
-    (work / "kernel").mkdir()
+    # Debian's packages into `tree`, and each kernel's package files into a directory of `work`.
+    kernels = KERNEL_PACKAGES[architecture(suite)]
     # The metapackage's first dependency is the kernel it stands for, which is in parts since Debian 14.
-    fetch_kernel = (
+    fetch_kernels = (
         "export APT_CONFIG=$MMDEBSTRAP_APT_CONFIG; "
         "parts() { apt-cache depends $1 | sed -n \"s/^ *Depends: \\\\(linux-$2-[0-9]\\\\)/\\\\1/p\"; }; "
-        f"name=$(parts {KERNEL_PACKAGE} image); "
-        f"cd '{work}/kernel' && apt-get download $name $(parts $name '[a-z]*')"
+        f"set -e; for kernel in {' '.join(kernels)}; do name=$(parts $kernel image); "
+        f"mkdir '{work}'/$kernel; cd '{work}'/$kernel; apt-get download $name $(parts $name '[a-z]*'); done"
     )
     options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
-    options.append(f"--customize-hook={fetch_kernel}")
+    options += [f"--customize-hook={fetch_kernels}", f"--architectures={architecture(suite)}"]
     # Java's packages link their manuals into it, excluded or not.
     options.append('--essential-hook=mkdir -p "$1/usr/share/man/man1"')
-    packages = (*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ()))
-    debian_tree.bootstrap(suite, packages, tree, options)
+    packages = (*GUEST_PACKAGES, *SUITE_PACKAGES[suite])
     image.mkdir()
-    _install_kernel(tree, work, image / "vmlinuz")
-    _configure(tree)
+    with debian_tree.programs_run(architecture(suite)):
+        debian_tree.bootstrap(suite.partition("-")[0], packages, tree, options)
+        for kernel in kernels:
+            _install_kernel(tree, work / kernel, image / kernel)
+        _configure(tree)
     _write_disk(tree, image / "disk.img")
     print(f"# built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return image
 
 
-def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
-    unpacked = work / "kernel" / "unpacked"
-    for package in (work / "kernel").glob("*.deb"):
+def _install_kernel(tree: Path, packages: Path, kernel: Path) -> None:
+    unpacked = packages / "unpacked"
+    for package in packages.glob("*.deb"):
         run(["dpkg-deb", "-x", str(package), str(unpacked)])
     # /lib/modules or /usr/lib/modules, as the suite has it; one place in a merged tree.
     (modules,) = (*unpacked.glob("lib/modules/*"), *unpacked.glob("usr/lib/modules/*"))
@@ -221,6 +268,24 @@ def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
     shutil.copyfile(config, tree / "boot" / f"config-{modules.name}")
     shutil.copytree(modules, tree / "usr/lib/modules" / modules.name, symlinks=True)
     run(["chroot", str(tree), "depmod", modules.name])
+    if any(modules.glob("kernel/drivers/nvme/host/nvme.ko*")):
+        _write_initrd(tree, tree / "usr/lib/modules" / modules.name, packages / "initrd", kernel)
+
+
+def _write_initrd(tree: Path, modules: Path, content: Path, kernel: Path) -> None:
+    for directory in ("bin", "dev", "modules", "root"):
+        (content / directory).mkdir(parents=True)
+    shutil.copy(tree / "usr/bin/busybox", content / "bin/busybox")
+    (content / "init").write_text(ROOT_INIT)
+    (content / "init").chmod(0o755)
+    wanted: list[str] = []
+    for line in (modules / "modules.dep").read_text().splitlines():
+        name, needed = line.split(":")
+        if Path(name).name.partition(".")[0].replace("-", "_") in ROOT_MODULES:
+            wanted += [*reversed(needed.split()), name]
+    for number, name in enumerate(dict.fromkeys(wanted)):
+        shutil.copyfile(modules / name, content / f"modules/{number:02}.ko.xz")
+    run(["sh", "-c", f"cd '{content}' && xz -d modules/* && find . | cpio --quiet -o -H newc >'{kernel}.initrd'"])
 
 
 def _configure(tree: Path) -> None:
@@ -234,7 +299,8 @@ def _configure(tree: Path) -> None:
         if generator.name not in KEPT_GENERATORS:
             (generators / generator.name).symlink_to("/dev/null")
     there = [unit for unit in DISABLED_UNITS if (tree / "lib/systemd/system" / unit).exists()]
-    run(["chroot", str(tree), "systemctl", "--quiet", "disable", *there])
+    if there:
+        run(["chroot", str(tree), "systemctl", "--quiet", "disable", *there])
     # The cluster that the package created: there for scenarios, started by none of its own.
     for start in tree.glob("etc/postgresql/*/main/start.conf"):
         start.write_text("manual\n")

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
+from image import is_foreign
 from scenario import Content, Scenario
 
 HERE = Path(__file__).resolve().parent
@@ -125,7 +126,8 @@ def write_payload(
                 _add_packages(tar, origin)
             else:
                 tar.add(origin, arcname=".", filter=_as_root)
-            for tool in (*COMMON_TOOLS, *scenario.tools):
+            # They are compiled for this host.
+            for tool in () if is_foreign(suite) else (*COMMON_TOOLS, *scenario.tools):
                 _add_tool(tar, tool)
         for path, content in files.items():
             _add(tar, path, content)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Boots hugeplan for real: each scenario in a guest of its own, every check a line.
 
-    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--all] [--jobs N] [--logs DIR]
+    tests/vm/run.py --destdir DIR [--packages DIR] [--foreign DIR] [--suite SUITE] [--all] [--jobs N] [--logs DIR]
                     [--keep] [--verbose] [SCENARIO...]
 
 The first DIR is what `meson install --destdir DIR` wrote; the second holds a DEB and an RPM each in
-older and in newer. Neither is ever changed. See README.md.
+older and in newer; the third is like the first, with a directory for each other architecture. None is ever changed.
+See README.md.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from guest import (  # noqa: E402
     NotBegun,
     die_with_parent,
 )
-from image import SUITES, Image, cached_image  # noqa: E402
+from image import SUITES, Image, architecture, cached_image, is_foreign  # noqa: E402
 from payload import (  # noqa: E402
     PACKAGE_AGES,
     PACKAGE_FILES,
@@ -139,7 +140,12 @@ def main() -> int:
         if scenario.is_packaged and not options.packages:
             report.skip(file.stem, "runs", "needs --packages")
             continue
-        cases += [Case(file.stem, suite, file, scenario) for suite in suites]
+        for suite in suites:
+            case = Case(file.stem, suite, file, scenario)
+            if _origin(case, options).is_dir():
+                cases.append(case)
+            else:
+                report.skip(file.stem, f"runs on {suite}", "needs --foreign")
         if options.scenarios and not suites:
             report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
     if options.jobs > 1 and len(cases) > 1:
@@ -155,6 +161,8 @@ def main() -> int:
 
 
 def _origin(case: Case, options: argparse.Namespace) -> Path:
+    if is_foreign(case.suite):
+        return (options.foreign or Path()) / architecture(case.suite)
     return options.packages if case.scenario.is_packaged else options.destdir
 
 
@@ -188,6 +196,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Boot tests of hugeplan in QEMU guests.")
     parser.add_argument("--destdir", type=_existing_directory, required=True)
     parser.add_argument("--packages", type=_package_directory, help="for packaged scenarios")
+    parser.add_argument("--foreign", type=Path, help="for suites of other architectures")
     parser.add_argument("--suite", choices=SUITES, help="default: all that a scenario is for")
     parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
     parser.add_argument("--all", action="store_true", help="on every suite, also where that tells little")
@@ -319,8 +328,8 @@ class CaseRun:
                 self.case.scenario,
                 payload,
                 log_prefix,
+                boot,
                 arguments,
-                boot.limit_sec,
             ) as guest:
                 try:
                     self._follow(guest, boot)

@@ -30,6 +30,7 @@ class Boot:
     """One boot, from power-on to power-off; the disk is kept from one boot to the next."""
 
     check: Callable[[], None]  # runs inside the guest once multi-user.target has been reached
+    kernel: str = ""  # one of image.KERNEL_PACKAGES; default: the first one of the architecture
     kernel_args: str = ""
     files: Mapping[str, Content] = field(default_factory=dict)
     enable: tuple[str, ...] = ()  # units enabled before this boot, as `systemctl enable` would
