@@ -190,13 +190,26 @@ def wrong_message(_program: Program, text: str) -> list[str]:
     return [] if longest in SOURCES else [f"no message has '{longest}'"]
 
 
+def wrong_engines(_program: Program, text: str) -> list[str]:
+    """Their units and preferences are those of the traits."""
+    problems = []
+    for row in text.splitlines()[1:]:
+        name, *shown = row.split()
+        traits = re.search(rf'\.name = "{name}",(.*?)\}};', SOURCES)
+        unit = re.search(r'\.default_unit = "(.*?)"', traits[1] if traits else "")
+        thp = re.search(r"\.thp_preference = THP_(\w+)", traits[1] if traits else "")
+        if not traits or shown[-2:] != [unit[1] if unit else "-", thp[1].lower().replace("auto", "-") if thp else "-"]:
+            problems.append(f"the traits have another unit or preference: {row}")
+    return problems
+
+
 def judge(program: Program, text: str) -> list[str]:
     kinds: list[tuple[str, Callable[[Program, str], list[str]]]] = [
         (r"\{", wrong_json), (r"# \S+[/.]\S+\n", wrong_files), (r"\$ ", wrong_output),
         (r"(error|warning|notice)( \[[a-z-]+\]( \(hurts\))?)?: |reserving: |pg-main: ready", wrong_message),
         (r" +[A-Z][a-z]+: |USED BY ", wrong_output),
         (r"\[(Host|Instance)\]\n", lambda program, text: wrong_files(program, "# /etc/hugeplan.d/00-host.conf\n" + text)),
-        (r"\[Unit\]\n|postgresql:\n", lambda _program, _text: []),
+        (r"Engine= ", wrong_engines), (r"\[Unit\]\n|postgresql:\n", lambda _program, _text: []),
     ]
     if (problems := wrong_commands(program, text)) is not None:
         return problems
