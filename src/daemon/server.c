@@ -3,8 +3,8 @@
  *
  * An administrator, or a line in tmpfiles.d, that clears /run removes the file but not the socket: systemd keeps
  * listening on a socket that clients cannot reach, and does not create the file again even if the service is restarted.
- * So the daemon checks at startup and whenever a file in that directory disappears, and binds a socket of its own,
- * which it serves beside systemd's. */
+ * So the daemon checks whenever a file in that directory disappears, and systemd's socket at startup as well, and binds
+ * a socket of its own, which it serves beside systemd's. */
 #include "daemon/server.h"
 
 #include "ipc/manager_interface.h"
@@ -89,7 +89,8 @@ int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInte
                 r = listen_on(server, fd);
         if (r < 0)
                 return r;
-        renew(server);
+        if (!server->is_socket_ours)
+                renew(server);
         /* Without a watch, restarting the service restores the file. */
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
