@@ -23,8 +23,7 @@ struct BootTask {
         BootStep step;
         const char *boot_id;
         const Ledger *ledger; /* the pages that this boot has reserved */
-        bool was_counted;     /* by a daemon before this one */
-        bool is_good, is_proof;
+        bool is_proof;
         int proven_error; /* of storing the proven pages */
 };
 
@@ -133,10 +132,8 @@ void boot_note_caller(Boot *boot, pid_t pid) {
 /* ---- counting ---- */
 
 static int store_count(const Root *root, Arena *arena, BootGuard *guard, BootTask *task) {
-        task->was_counted = text_equals(guard->boot_id, task->boot_id);
-        task->is_good = task->was_counted && guard->failed_boots == 0;
-        boot_guard_begin(arena, guard, task->boot_id);
-        return task->was_counted ? 0 : boot_count_save(root, arena, guard);
+        return boot_guard_begin(arena, guard, task->boot_id) ? boot_count_save(root, arena, guard)
+                                                             : 0;
 }
 
 /* Read by `check` during this boot. */
@@ -152,14 +149,13 @@ static void note_uncounted(const Boot *boot, const char *why) {
         root_write_file(boot->root, PATH_BOOT_UNCOUNTED, arena_printf(arena, "%s\n", why), 0644);
 }
 
-static void end_counting(Boot *boot, bool is_good) {
+static void end_counting(Boot *boot) {
         loop_unset(&boot->limit);
-        boot->state = is_good ? BOOT_GOOD : BOOT_COUNTED;
+        boot->state = BOOT_COUNTED;
         boot->on_counted(boot->userdata);
 }
 
-static void on_count_stored(void *userdata, int error, const void *argument) {
-        const BootTask *task = argument;
+static void on_count_stored(void *userdata, int error, const void *argument UNUSED) {
         Boot *boot = userdata;
 
         if (error < 0 && boot->state == BOOT_COUNTING)
@@ -167,16 +163,14 @@ static void on_count_stored(void *userdata, int error, const void *argument) {
         else if (error >= 0)
                 root_remove(boot->root, PATH_BOOT_UNCOUNTED);
         if (boot->state == BOOT_COUNTING)
-                end_counting(boot, task->is_good);
-        if (task->was_counted)
-                ask_whether_reached(boot);
+                end_counting(boot);
 }
 
 static void on_count_limit(void *userdata) {
         Boot *boot = userdata;
 
         note_uncounted(boot, "the disk does not answer");
-        end_counting(boot, false);
+        end_counting(boot);
 }
 
 bool boot_holds_round(Boot *boot) {
@@ -188,6 +182,12 @@ bool boot_holds_round(Boot *boot) {
         if (look->config->n_instances == 0 ||
             kernel_command_line_is_rescue(look->topology->kernel_command_line))
                 return false;
+        if (look->is_counted) { /* by a daemon before this one */
+                boot->state = look->is_good ? BOOT_GOOD : BOOT_COUNTED;
+                root_remove(boot->root, PATH_BOOT_UNCOUNTED);
+                ask_whether_reached(boot);
+                return false;
+        }
         boot->state = BOOT_COUNTING;
         loop_set(boot->loop, &boot->limit, clock_now_usec() + count_limit_usec, on_count_limit,
                  boot);

@@ -101,8 +101,9 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 
 /* After several failed boots in a row, closes the boot guard: only pages of the last good boot are planned until a
  * reload. Returns a negative errno if the count of boots cannot be read; nothing is decided then. */
-static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
+static int decide_boot_guard(const Keeper *keeper, Look *look) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        Ledger *ledger = look->ledger;
         bool was_undecided = ledger->guard == LEDGER_GUARD_UNDECIDED;
         BootGuard *guard;
 
@@ -110,6 +111,8 @@ static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
 
         if (r < 0)
                 return r;
+        look->is_counted = text_equals(guard->boot_id, ledger->boot_id);
+        look->is_good = look->is_counted && guard->failed_boots == 0;
         bool is_closed = boot_guard_is_closed(guard, ledger);
 
         ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
@@ -144,7 +147,7 @@ static void look_first(Keeper *keeper) {
                 fault = look->fault;
         if (look->state && look->fault.error == 0)
                 keeper_report(keeper, LOG_WARNING, NULL, "%s", look->state);
-        if (fault.error == 0 && decide_boot_guard(keeper, look->ledger) < 0)
+        if (fault.error == 0 && decide_boot_guard(keeper, look) < 0)
                 fault = root_fault(keeper->root, arena);
         /* The pages of instances whose file cannot be read are held until a reload. */
         VEC_FOREACH(instance, &look->ledger->instances)

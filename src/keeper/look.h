@@ -45,6 +45,8 @@ struct Look {
         Ledger *ledger;       /* a copy, with what was observed */
         const Ledger *stored; /* the content of its file, if that was read; else NULL */
         const char *state;    /* what is wrong with the ledger's file; else NULL */
+        bool is_counted;      /* the keeper's first look: this boot was counted before */
+        bool is_good;         /* and was good */
         uint64_t moved_pages; /* moved between nodes externally */
         Figures figures;      /* of instances with Memory=auto */
         const Plan *plan;     /* with the demand */

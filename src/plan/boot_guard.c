@@ -60,11 +60,12 @@ void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *g
         guard->boot_id = "";
 }
 
-void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
+bool boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
         if (text_equals(guard->boot_id, boot_id))
-                return;
+                return false;
         guard->failed_boots = add_saturated(guard->failed_boots, 1);
         guard->boot_id = arena_strdup(arena, boot_id);
+        return true;
 }
 
 /* ---- proven instances ---- */

@@ -44,8 +44,8 @@ void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *g
 json_t *boot_proven_to_json(const BootGuard *guard);
 int boot_proven_from_json(Arena *arena, const json_t *json, BootGuard *guard);
 
-/* Counts the boot BOOT_ID, once. */
-void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
+/* Counts the boot BOOT_ID, once; returns whether it was not counted before. */
+bool boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 
 /* Records that the boot is good: what LEDGER grants is proven, unless the guard was closed. A boot in which nothing was
  * planned (no daemon has started yet) has neither failed nor proven anything: it is not counted; returns false. */
