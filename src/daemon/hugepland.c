@@ -17,6 +17,7 @@
 
 #include <getopt.h>
 #include <jansson.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,7 @@ int main(int argc, char **argv) {
         Options options;
 
         json_set_alloc_funcs(memory_new, memory_free);
+        mallopt(M_ARENA_MAX, 1); /* the threads allocate little: they need no heap of their own */
         int r = parse_options(argc, argv, &options);
 
         if (r != 0)
