@@ -167,7 +167,7 @@ bool host_use_is_current(const Root *root, const HostUse *use, const Topology *t
 
         if (use->is_moving || use->mounts.n > 0 || !has_same_counts(then, now))
                 return false;
-        const Index *groups = unit_cgroup_all(root, arena);
+        const Index *groups = use->units.n > 0 ? unit_cgroup_all(root, arena) : NULL;
 
         return !VEC_ANY(unit, &use->units,
                         unit->is_running != (index_find(groups, unit->unit) != NULL));
