@@ -323,10 +323,11 @@ static Segment find_segment(const ParameterValue *v, bool has_statements) {
 }
 
 uint64_t postgresql_undecided_minor(const ParameterValue *v) {
+        if (parameters_version(v).n_known != 1)
+                return 0;
         Segment segment = find_segment(v, false);
 
-        return segment.version.n_known == 1 && segment.release->capped_since != NEVER &&
-                               segment.buffers > QUEUE_MAX
+        return segment.release->capped_since != NEVER && segment.buffers > QUEUE_MAX
                        ? segment.release->capped_since
                        : 0;
 }
