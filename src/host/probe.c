@@ -256,11 +256,9 @@ static const char *read_selected(Probe *probe, const char *path) {
 
 static void probe_thp(Probe *probe) {
         Topology *topology = probe->topology;
-        char *text = read_text(probe, PATH_THP_ENABLED);
         Names names = {};
 
-        topology->thp_exists = text != NULL;
-        topology->thp_enabled = text ? thp_selected(probe->arena, text) : NULL;
+        topology->thp_enabled = read_selected(probe, PATH_THP_ENABLED);
         topology->thp_shmem_enabled = read_selected(probe, PATH_THP_SHMEM);
         topology->thp_defrag = read_selected(probe, PATH_THP_DEFRAG);
         topology->thp_max_ptes_none = read_text(probe, PATH_THP_MAX_PTES_NONE);

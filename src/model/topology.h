@@ -91,8 +91,7 @@ typedef struct Topology {
         bool is_numa;                     /* false: no node directories; node 0 is the host */
         IdSet possible_nodes;             /* online or not */
         IdSet allowed_nodes;              /* hugeplan's cpuset; other nodes silently give nothing */
-        bool thp_exists;
-        const char *thp_enabled; /* "always", "madvise", "never"; NULL unreadable */
+        const char *thp_enabled;          /* "always", "madvise", "never"; NULL unreadable */
         /* Of shared memory and tmpfs: "always", "within_size", "advise", "never", "deny", "force". */
         const char *thp_shmem_enabled;
         const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */

@@ -53,7 +53,7 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         ThpPlan plan = {.policy = thp_resolve(config)};
         ThpPolicy enabled;
 
-        if (plan.policy == THP_KEEP || !topology->thp_exists)
+        if (plan.policy == THP_KEEP || !topology->thp_enabled)
                 return plan;
         name_displeased(config, plan.policy, systemd_version, problems);
         const char *value = thp_policy_name(plan.policy);

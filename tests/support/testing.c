@@ -120,7 +120,6 @@ static void read_node(Arena *arena, Topology *topology, const char *rest) {
 static void read_thp(Arena *arena, Topology *topology, const char *rest) {
         char *word;
 
-        topology->thp_exists = true;
         topology->thp_enabled = text_next_word(arena, &rest, " ");
         while ((word = text_next_word(arena, &rest, " "))) {
                 /* "64K=madvise", "64K=inherit/always" with that of shared memory behind the

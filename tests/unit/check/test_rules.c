@@ -229,7 +229,6 @@ static Findings judge(Arena *arena, const Case *c) {
         topology->kernel_release = c->kernel ? c->kernel : "6.12.107+deb13-amd64";
         if (c->thp)
                 topology->thp_enabled = c->thp;
-        topology->thp_exists = true;
         topology->n_cpus = 4;
         topology->base_page_bytes = 4 * KIB;
         assert_text(problems_text(arena, &config->problems), "");

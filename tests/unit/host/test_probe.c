@@ -150,7 +150,7 @@ TREE_TEST(nothing_there) {
         assert_false(topology->nodes[0].has_memory);
         assert_int_equal(topology->n_page_sizes, 0);
         assert_int_equal(topology->default_page_size_bytes, 0);
-        assert_false(topology->thp_exists);
+        assert_null(topology->thp_enabled);
         assert_text(topology->boot_id, "");
         assert_true(id_set_has(&topology->allowed_nodes, 0));
 }
@@ -241,7 +241,6 @@ TREE_TEST(thp) {
         tree_write(tree, "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "1\n");
         const Topology *topology = probe_topology(tree->root, tree->arena);
 
-        assert_true(topology->thp_exists);
         assert_text(topology->thp_enabled, "madvise");
         assert_int_equal(topology->thp_sizes.n, 2);
         VEC_FOREACH(size, &topology->thp_sizes)
