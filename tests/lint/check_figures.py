@@ -20,8 +20,8 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_763,
-    "lines linked into hugepland": 24_372,
+    "lines of src/": 59_773,
+    "lines linked into hugepland": 24_378,
     "lines linked into hugeplan-generator": 5_560,
     "lines of tests/ and scripts/": 77_400,
     "fields of the largest struct with state": 12,
