@@ -76,11 +76,11 @@ def message(kind: int, fields: dict[int, tuple[str, object]], *values: tuple[str
     return align(start + header, 8) + body
 
 
-def texts_of(body: bytes) -> list[str]:
+def texts_of(body: bytes, order: str) -> list[str]:
     texts, at = [], 0
     while at < len(body):
         at += -at % 4
-        length = struct.unpack_from("<I", body, at)[0]
+        length = struct.unpack_from(f"{order}I", body, at)[0]
         texts.append(body[at + 4:at + 4 + length].decode())
         at += length + 5
     return texts
@@ -158,13 +158,14 @@ class Systemd(Server):
     def answer(self, client: socket.socket, data: bytes) -> bytes:
         """Whole messages of DATA; what is left over is returned."""
         while len(data) >= 16:
-            n_body, serial, n_fields = struct.unpack_from("<III", data, 4)
+            order = "<" if data[:1] == b"l" else ">"  # the sender's
+            n_body, serial, n_fields = struct.unpack_from(f"{order}III", data, 4)
             start = 16 + n_fields + -n_fields % 8
             if len(data) < start + n_body:
                 break
             header, body, data = data[:start], data[start:start + n_body], data[start + n_body:]
             if not self.is_mute and b"Properties" in header:
-                client.sendall(self.reply(header, serial, texts_of(body)[1]))
+                client.sendall(self.reply(header, serial, texts_of(body, order)[1]))
             elif not self.is_mute and b"Reload" in header:
                 self.n_reread += 1
                 self.on_start()
