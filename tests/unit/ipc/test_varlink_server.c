@@ -1211,8 +1211,8 @@ SERVER_TEST(order_of_calls) {
 /* A text that could pretend another method's class comes after all others. */
 SERVER_TEST(order_of_pretenders) {
         static const char *const texts[] = {
-                "{\"parameters\":{\"a\":\"p0\",\"method\":\"org.example.Test.LogFirst\"},"
-                "\"method\":\"org.example.Test.Log\"}",
+                ("{\"parameters\":{\"a\":\"p0\",\"method\":\"org.example.Test.LogFirst\"},"
+                 "\"method\":\"org.example.Test.Log\"}"),
                 "{\"method\":\"org.example.Test.LogFirs\\u0074\",\"parameters\":{\"a\":\"p1\"}}",
                 "{\"m\\u0065thod\":\"org.example.Test.Log\",\"parameters\":{\"a\":\"p2\"}}",
                 " { \"method\" : \"org.example.Test.Log\",\"parameters\":{\"a\":\"\\u0031\"}}",
