@@ -627,7 +627,7 @@ def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     daemon = host.start()
     host.set_pool(2, 123)
     wait_until("the repair", lambda: host.pool(2) == 500)
-    wait_until("the verdict", lambda: host.verdicts() == {"pg": "ready"})
+    wait_until("the verdict", lambda: host.verdicts() == {"pg": "ready"} and host.is_idle())
     check("drift" in host.log(daemon), host.log(daemon))
     # What others add is theirs, and stays; within ten seconds of a repair it may be what they have moved.
     time.sleep(10.5)
