@@ -623,6 +623,7 @@ def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
 
 
 def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("00-host.conf", "[Host]\nExistingPages=keep\n")
     host.config("20-pg.conf", PG)
     daemon = host.start()
     host.set_pool(2, 123)
@@ -632,8 +633,22 @@ def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     # What others add is theirs, and stays; within ten seconds of a repair it may be what they have moved.
     time.sleep(10.5)
     host.set_pool(0, 600)
-    time.sleep(0.5)
-    check(host.pool(0) == 600, f"others' pages are not taken away: {host.pool(0)}")
+    wait_until("it is seen", lambda: "drift: node 0 has 600 pages" in host.log(daemon))
+    time.sleep(2)
+    check(host.is_idle() and host.pool(0) == 600, f"others' pages are not taken away: {host.log(daemon)}")
+    host.remove_config("20-pg.conf")
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
+    host.stop(daemon)
+
+
+def test_pages_that_others_add_count(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """With ExistingPages=use, the default; the pool is never lowered below them."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.set_pool(0, 600)
+    wait_until("they serve the instance", lambda: host.pool(0) == 500 and host.is_idle())
+    check(host.verdicts() == {"pg": "ready"}, host.log(daemon))
     host.remove_config("20-pg.conf")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")

@@ -781,7 +781,9 @@ def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
         wait_until("it is reserved", lambda: host.pool(0) == 130)
         check(limit(host, "pg.service") == 100, "it is bound by what it has")
         mapped.use(0, 0)
-        check("error" not in restart(host) and limit(host, "pg.service") == 130, "now it has ended")
+        reply = restart(host)
+        check("error" not in reply and limit(host, "pg.service") == 130,
+              f"now it has ended: {reply}, {limit(host, 'pg.service')}")
         check(host.pool(0) == 130, f"{host.pool(0)}")
 
 
