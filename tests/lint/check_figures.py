@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_773,
+    "lines of src/": 59_770,
     "lines linked into hugepland": 24_378,
     "lines linked into hugeplan-generator": 5_560,
-    "lines of tests/ and scripts/": 77_400,
+    "lines of tests/ and scripts/": 77_410,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,
