@@ -284,7 +284,7 @@ static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
                         "a partition with hash page tables has only those pages of 16G that its firmware provides: the kernel cannot make any");
                 return;
         }
-        if (need.pages == 0 || !is_spread(adviser))
+        if (need.pages == 0 || !is_spread(adviser) || is_from_cma(adviser))
                 return;
         const char *lacks = arena_printf(arena, "%s, and spreads pages of %s evenly",
                                          kernel_no_node_counts(arena, adviser->topology),
