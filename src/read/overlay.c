@@ -93,15 +93,14 @@ void overlay_put(Overlay *overlay, const char *path, const char *text) {
         OverlayFile *file = (OverlayFile *) index_find(overlay->files, path);
 
         overlay->lists = index_new(overlay->arena);
-        if (file) {
-                file->text = text;
-                return;
+        if (!file) {
+                file = ARENA_NEW(overlay->arena, OverlayFile);
+                file->path = path;
+                index_add(overlay->files, path, file);
+                for (const char *end = path + strlen(path); end > path; end--)
+                        if (*end == '/')
+                                index_add(overlay->inside,
+                                          arena_strdup_to(overlay->arena, path, end), file);
         }
-        file = ARENA_NEW(overlay->arena, OverlayFile);
-        *file = (OverlayFile){path, text};
-        index_add(overlay->files, path, file);
-        for (const char *end = path + strlen(path); end > path; end--)
-                if (*end == '/')
-                        index_add(overlay->inside, arena_strdup_to(overlay->arena, path, end),
-                                  file);
+        file->text = text;
 }
