@@ -29,8 +29,7 @@ static const char *format_key(Arena *arena, const InstanceConfig *config, const 
 static Reason check_nodes(Arena *arena, const Topology *topology, const InstanceConfig *config,
                           const IdSet *nodes) {
         IdSet memory_nodes = topology_memory_nodes(topology);
-        bool is_numa_off = topology->kernel_command_line &&
-                           text_has_word(topology->kernel_command_line, "numa=off");
+        const char *line = topology->kernel_command_line;
 
         ID_SET_FOREACH(id, nodes) {
                 const Node *node = topology_node(topology, id);
@@ -44,8 +43,9 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const Instance
                         return refuse(
                                 REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
                                 arena_printf(arena, "%scorrect %s; nodes with memory: %s",
-                                             is_numa_off && !node ? "boot without numa=off, or "
-                                                                  : "",
+                                             !node && line && text_has_word(line, "numa=off")
+                                                     ? "boot without numa=off, or "
+                                                     : "",
                                              format_key(arena, config,
                                                         config->has_nodes ? "Nodes" : "NodeMemory"),
                                              id_set_format(arena, &memory_nodes)));
