@@ -11,9 +11,8 @@
 typedef struct Description {
         Arena *arena;
         const Status *status; /* NULL: not judged yet */
-        VarlinkText *texts
-                [2]
-                [2]; /* for subscribers and for the others, in full and brief; NULL: not built yet */
+        /* For subscribers and for the others, in full and brief; NULL: not built yet. */
+        VarlinkText *texts[2][2];
 } Description;
 
 static const VarlinkText *describe(Description *description, const Client *client) {
