@@ -222,9 +222,7 @@ class Run:
             )
             # That the leg tests what its name says.
             found = {one["name"]: one["version"] for one in self._info("dependencies")}
-            self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {found['libsystemd']}"
-            if self.leg.systemd not in ("", found["libsystemd"].split(".")[0]):
-                raise LegError(f"systemd should be {self.leg.systemd}, and is {found['libsystemd']}")
+            self._note_built_with(printed, found["libsystemd"].split(".")[0])
             if bool(self._info("tests")) != self.leg.has_tests:
                 raise LegError("the tests are there, and should not be, or the other way round")
             if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
@@ -240,14 +238,16 @@ class Run:
             self.count.failed += 1
             self.remarks.append(str(error))
 
+    def _note_built_with(self, printed: str, systemd: str) -> None:
+        self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {systemd}"
+        if self.leg.systemd not in ("", systemd):
+            raise LegError(f"systemd should be {self.leg.systemd}, and is {systemd}")
+
     def _build_deb(self) -> None:
         """And asks the lintian of the suite that a package is reviewed in."""
         self._do("cp", "--recursive", "/mnt/source", "/mnt/build/hugeplan")
         printed = self._do("env", "--chdir=/mnt/build/hugeplan", *self.leg.deb)
-        found = re.findall(r"Run-time dependency libsystemd found: YES (\d+)", printed)
-        self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {found[0]}"
-        if self.leg.systemd not in ("", found[0]):
-            raise LegError(f"systemd should be {self.leg.systemd}, and is {found[0]}")
+        self._note_built_with(printed, re.findall(r"Run-time dependency libsystemd found: YES (\d+)", printed)[0])
         if "lintian" in self.leg.chroot.packages:
             changes = next(self.build.glob("*.changes")).name
             self._do("lintian", "--display-info", "--pedantic", "--display-experimental",
