@@ -99,7 +99,7 @@ def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
                                                     stderr=output) as process:
         try:
             wait_until("Java has started", lambda: process.poll() is not None
-                                 or "Create VM" in log.read_text(), PATIENCE)
+                       or "Create VM" in log.read_text(), PATIENCE)
             yield process.poll() is None
         finally:
             process.kill()

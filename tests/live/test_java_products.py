@@ -127,7 +127,7 @@ class Product:
                 stderr=log, cwd=self.home, env={"PATH": "/usr/bin:/bin", **self._environment}) as process:
             try:
                 wait_until(f"{self.TITLE} has started",
-                                     lambda: process.poll() is not None or answers(self.port), PATIENCE)
+                           lambda: process.poll() is not None or answers(self.port), PATIENCE)
                 check(process.poll() is None, f"it does not start: {self.log.read_text()[-2000:]}")
                 yield
             finally:

@@ -157,7 +157,7 @@ class Server:
         try:
             # The segment is there before the file says so (LOCK_FILE_LINE_PM_STATUS).
             wait_until("the server is there", lambda: postmaster.poll() is not None
-                                 or self.is_there(), PATIENCE)
+                       or self.is_there(), PATIENCE)
             check(postmaster.poll() is None, f"it does not start: {self.log.read_text()}")
             return reserved()
         finally:
