@@ -42,8 +42,7 @@ def main(text: str) -> int:
         build()
         enter_namespace()
     os.environ["LC_ALL"] = "C"
-    # hugepland would make it otherwise, and count this boot there.
-    Path(HIDDEN[0]).mkdir(exist_ok=True)
+    Path(HIDDEN[0]).mkdir(exist_ok=True)  # or hugepland would make it, and count this boot there
     for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "bench", directory], check=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -20,7 +20,7 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_767,
+    "lines of src/": 59_768,
     "lines linked into hugepland": 24_378,
     "lines linked into hugeplan-generator": 5_560,
     "lines of tests/ and scripts/": 77_410,
