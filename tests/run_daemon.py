@@ -374,12 +374,15 @@ def ledger(host: Host, kind: str) -> list[list[str]]:
 
 @contextlib.contextmanager
 def host_of(programs: argparse.Namespace, fixture: str) -> Iterator[Host]:
+    """At its end every daemon that is left stops, and exits with 0."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-daemon-") as name:
         root = pathlib.Path(name).resolve() / "root"
         unpack_host.unpack(common.HERE / "hosts" / f"{fixture}.tree", root)
         host = Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
         try:
             yield host
+            for daemon in host.daemons[:]:
+                host.stop(daemon)
         finally:
             host.end()
 
@@ -452,16 +455,15 @@ def test_killed_and_restarted(host: Host, fixture: str = "two-nodes-hole") -> No
     host.kill(daemon)
     check(host.path(SOCKET).exists(), "a killed daemon leaves its socket behind")
     host.remove_config("20-pg.conf")
-    daemon = host.start()
+    host.start()
     check((host.pool(0), host.pool(2)) == (0, 10), "its own pages are given back, all of them")
-    host.stop(daemon)
 
 
 def test_intent_is_recorded_first(host: Host, fixture: str = "eight-nodes") -> None:
     """What is about to be written stands in the ledger first: else a daemon that is killed in between
     would take its own pages for another's."""
     host.config("20-pg.conf", "[Instance]\nPages=150000\n")
-    daemon = host.spawn()
+    host.spawn()
     end = time.monotonic() + PATIENCE
     while (now := host.pool(0)) <= 0 and time.monotonic() < end:
         pass
@@ -470,23 +472,21 @@ def test_intent_is_recorded_first(host: Host, fixture: str = "eight-nodes") -> N
     check(reserved >= now and found == 0, f"{now} pages, but {found} were found and {reserved} are to be there")
     check([row[0] for row in ledger(host, "instance")] == ["pg"], str(ledger(host, "instance")))
     wait_until("the rest", lambda: host.path(SOCKET).exists() and host.is_idle())
-    host.stop(daemon)
 
 
 def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
-    first = host.start()
+    host.start()
     second = host.spawn()
     check(second.wait(PATIENCE) == 1, "the second one ends with 1")
     check("another hugepland" in host.log(second), host.log(second))
     host.daemons.remove(second)
     check(host.ctl("wait", "pg").returncode == 0, "the first one still answers")
-    host.stop(first)
 
 
 def test_reload(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     host.config("30-small.conf", SMALL)
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check((host.pool(0), host.pool(2)) == (500, 510), "the difference is applied")
@@ -508,7 +508,6 @@ def test_reload(host: Host, fixture: str = "two-nodes-hole") -> None:
     check(host.ctl("reload").returncode == 0, "one is removed")
     check((host.pool(0), host.pool(2)) == (50, 50), "its pages are given back, and no others")
     check(host.ctl("wait", "small").returncode == 4, "it is unknown from then on")
-    host.stop(daemon)
 
 
 def test_hangup_reloads(host: Host, fixture: str = "one-node") -> None:
@@ -516,7 +515,6 @@ def test_hangup_reloads(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     daemon.send_signal(signal.SIGHUP)
     wait_until("the reload", lambda: host.pool(0) == 1000)
-    host.stop(daemon)
 
 
 def test_terminated_at_once(host: Host, fixture: str = "one-node") -> None:
@@ -594,18 +592,16 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
     host.remove_config("20-big.conf")
     check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6,
           "only its own large pages are given back")
-    host.stop(daemon)
 
 
 def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:
     host.config("20-ora.conf", "[Instance]\nPages=20\nPageSize=1G\n")
-    daemon = host.start()
+    host.start()
     check((host.pool(0, 1048576), host.pool(1, 1048576)) == (10, 10), "existing pages count")
     host.remove_config("20-ora.conf")
     host.config("30-other.conf", "[Instance]\nPages=2\nPageSize=1G\n")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check((host.pool(0, 1048576), host.pool(1, 1048576)) == (8, 8), "what was found stays")
-    host.stop(daemon)
 
 
 def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
@@ -619,7 +615,6 @@ def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
     daemon = host.start()
     check("broken" not in host.log(daemon), host.log(daemon))
     check(host.verdicts() == {"ora": "ready"}, str(host.verdicts()))
-    host.stop(daemon)
 
 
 def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -639,7 +634,6 @@ def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.remove_config("20-pg.conf")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
-    host.stop(daemon)
 
 
 def test_pages_that_others_add_count(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -652,7 +646,6 @@ def test_pages_that_others_add_count(host: Host, fixture: str = "two-nodes-hole"
     host.remove_config("20-pg.conf")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
-    host.stop(daemon)
 
 
 POINTER = "; 'hugeplanctl check' lists what may set it"
@@ -668,7 +661,6 @@ def test_drift_of_a_pool_points_to_who_did_it(host: Host, fixture: str = "two-no
     check(f"drift: node 2 has 123 pages of 2M instead of 500{POINTER}\n" in host.log(daemon), host.log(daemon))
     found = " ".join(host.ctl("check").stdout.split())
     check("/etc/sysctl.d/99-db.conf:2: vm.nr_hugepages: sets vm.nr_hugepages for the whole host" in found, found)
-    host.stop(daemon)
 
 
 def test_drift_of_the_host_points_to_who_did_it(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -681,13 +673,12 @@ def test_drift_of_the_host_points_to_who_did_it(host: Host, fixture: str = "two-
     check(f"drift: /{THP}/enabled is no longer 'never'{POINTER}\n" in host.log(daemon), host.log(daemon))
     found = " ".join(host.ctl("check").stdout.split())
     check(f"/etc/tmpfiles.d/thp.conf:1: /{THP}/enabled: sets transparent huge pages to madvise" in found, found)
-    host.stop(daemon)
 
 
 def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole") -> None:
     """Though it is repaired at once."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     with subprocess.Popen(["timeout", "20", *host.hugeplanctl, f"--root={host.root}", "--json=short",
                            "status", "--watch"],
                           stdout=subprocess.PIPE, text=True, env=common.ENVIRONMENT) as watching:
@@ -699,18 +690,16 @@ def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole")
             check(len(verdicts) < 20, str(verdicts))
         watching.terminate()
     check(host.pool(2) == 500, "it is repaired")
-    host.stop(daemon)
 
 
 def test_gate_waits_for_the_repair(host: Host, fixture: str = "two-nodes-hole") -> None:
     """Whether the daemon has heard of what was taken or not; without Unit= this is the only gate."""
     host.config("20-pg.conf", "[Instance]\nPages=1000\n")
-    daemon = host.start()
+    host.start()
     for lowered in (499, 123, 0):
         host.set_pool(2, lowered)
         done = host.ctl("wait", "pg")
         check(done.returncode == 0 and host.pool(2) == 500, f"{done} {host.pool(2)}")
-    host.stop(daemon)
 
 
 def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -742,7 +731,6 @@ def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> N
     done = host.ctl("wait", "--timeout=1h", "typo")
     check(done.returncode == 1 and "node 22 does not exist" in done.stderr, str(done))
     check("/etc/hugeplan.d/30-typo.conf:3" in done.stderr, done.stderr)
-    host.stop(daemon)
 
 
 def test_gate_says_what_mount_is_missing(host: Host, fixture: str = "one-node") -> None:
@@ -766,13 +754,12 @@ def test_gate_says_what_mount_is_missing(host: Host, fixture: str = "one-node") 
 def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     host.set_pool(2, 123)
     wait_until("the report", lambda: host.verdicts() == {"pg": "lost"})
     done = host.ctl("wait", "pg")
     check(done.returncode == 1 and "node 2" in done.stderr, done.stderr)
     check(host.pool(2) == 123, "nothing is repaired")
-    host.stop(daemon)
 
 
 def pending(host: Host, verb: str = "status") -> list[tuple[str, str, str]]:
@@ -785,7 +772,7 @@ def pending(host: Host, verb: str = "status") -> list[tuple[str, str, str]]:
 def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     host.config("30-old.conf", "[Instance]\nPages=5\n")
-    daemon = host.start()
+    host.start()
     check(pending(host) == [], f"{pending(host)}")
     host.config("20-pg.conf", "# who did this?\n\n" + PG + "X-Note=mine\n")
     host.config("20-pg.conf.d/90-learned.conf", "[Instance]\nX-Note=learned\n")
@@ -813,13 +800,12 @@ def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None
     host.config("40-new.conf", "[Instance]\nPages=8\n")
     check([one[2] for one in pending(host)]
           == ["these files have changed since hugepland read them; changed: new"], f"{pending(host)}")
-    host.stop(daemon)
 
 
 def test_files_of_long_ago(host: Host, fixture: str = "one-node") -> None:
     """They are not read again, and a change is seen all the same."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     time.sleep(3.5)  # until then the same time of change proves nothing
     check(pending(host) + pending(host) == [], f"{pending(host)}")
     changed = PG.replace("Pages=100", "Pages=101")
@@ -832,16 +818,14 @@ def test_files_of_long_ago(host: Host, fixture: str = "one-node") -> None:
             check([one[0] for one in pending(host)] == expected, f"{pending(host)}")
     host.config("20-pg.conf.d/90-local.conf", "[Instance]\nPriority=80\n")
     check([one[0] for one in pending(host)] == ["reload-pending"], f"{pending(host)}")
-    host.stop(daemon)
 
 
 def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG + "Nonsense=1\n")
-    daemon = host.start()
+    host.start()
     check(pending(host) == [], f"the status has it: {pending(host)}")
     host.config("20-pg.conf", PG)
     check([one[0] for one in pending(host)] == ["reload-pending"], f"{pending(host)}")
-    host.stop(daemon)
 
 
 def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
@@ -865,7 +849,6 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
         host.write(f"{THP}/{name}", "[always] inherit madvise never\n" if "/" in name
                    else "[always] madvise never\n")
         wait_until(f"{name} is put back", lambda: "[never]" in host.path(f"{THP}/{name}").read_text())
-    host.stop(daemon)
 
 
 def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None:
@@ -873,7 +856,7 @@ def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None
     host.config("20-large.conf", "[Instance]\nPages=999999\n")
     host.config("30-broken.conf", "[Instance]\nPages=ten\n")
     host.config("40-released.conf", "[Instance]\nPages=10\n")
-    daemon = host.start()
+    host.start()
     check(host.ctl("release", "released").returncode == 0, "it can be released")
     for name, reason in {"large": "not-enough-memory", "broken": "config",
                          "released": "released"}.items():
@@ -881,13 +864,12 @@ def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None
         check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))
         check(reply["parameters"]["reasonId"] == reason, str(reply))
         check(bool(reply["parameters"]["reason"]), "and in words")
-    host.stop(daemon)
 
 
 def test_part_stays(host: Host, fixture: str = "one-node") -> None:
     """Shortage=degrade: what could be reserved stays reserved, whoever comes later."""
     host.config("20-part.conf", "[Instance]\nPages=999999\nShortage=degrade\nUnit=part.service\n")
-    daemon = host.start()
+    host.start()
     check(host.verdicts() == {"part": "degraded"}, str(host.verdicts()))
     pages = host.pool(0)
     check(pages > 1000, "it has a part")
@@ -901,7 +883,6 @@ def test_part_stays(host: Host, fixture: str = "one-node") -> None:
         check(host.ctl("reload").returncode == 0 and host.pool(0) == pages, "nothing was taken")
         if not unit:
             check(host.gate("part.service", "part").returncode == 0, "it may start with its part")
-    host.stop(daemon)
 
 
 def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -914,7 +895,7 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
         host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.rsvd.current", "0\n")
         host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.numa_stat",
                    "total=0 N0=0 N2=0\n")
-    daemon = host.start()
+    host.start()
     check(host.gate("pg.service", "pg").returncode == 0, "all its pages are free")
     for node in (0, 2):
         host.leave_free(node, 64)
@@ -934,7 +915,6 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     # The counts of this kernel follow a moment after the write.
     wait_until("pages for both", lambda: host.gate("pg.service", "pg").returncode == 0)
     check(host.pool(0) + host.pool(2) == 1400, f"{host.pool(0)} {host.pool(2)}")
-    host.stop(daemon)
 
 
 ORACLE = "[Instance]\nEngine=oracle\nUser=oracle\nUnit=ora.service\nPages=100\n"
@@ -988,11 +968,10 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 1050, "a reload opens it")
     wait_until("it opens it for the next boot, too", lambda: failed_boots(host) == 0)
     host.kill(daemon)
-    daemon = host.start()
+    host.start()
     check(host.pool(0) == 1050, "and it stays open")
     plan = json.loads(host.ctl("--json=short", "plan").stdout)
     check(plan["steps"] == [] and plan["problems"] == [], str(plan))
-    host.stop(daemon)
 
 
 def test_login_limits(host: Host, fixture: str = "one-node") -> None:
@@ -1034,7 +1013,6 @@ def test_login_limits(host: Host, fixture: str = "one-node") -> None:
     limits.write_text("# of before\n")
     check(host.ctl("reload").returncode == 0, "a reload")
     wait_until("nobody needs them", lambda: not limits.exists())
-    host.stop(daemon)
 
 
 def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
@@ -1052,7 +1030,6 @@ def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
     host.remove_config("00-host.conf")
     check(host.ctl("reload").returncode == 0, "it can be unsettled again")
     check(host.log(daemon).count(preference) == 2, "and is told again")
-    host.stop(daemon)
 
 
 @contextlib.contextmanager
@@ -1092,7 +1069,6 @@ def test_many_are_ready(host: Host, fixture: str = "one-node") -> None:
         check(host.ctl("reload").returncode in {0, 3}, "it can be reloaded")
     check(len(opens) > 500 and max(opens.values()) <= 9, f"a reload opens {opens.most_common(3)}")
     check("small: ready" in host.log(daemon), "one that is new is named")
-    host.stop(daemon)
 
 
 def test_switched_off(host: Host, fixture: str = "one-node") -> None:
@@ -1123,13 +1099,12 @@ def test_broken_state(host: Host, fixture: str = "one-node") -> None:
 def test_slow_clients(host: Host, fixture: str = "one-node") -> None:
     """Clients that say nothing, or half of something, hold nobody up."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     clients = [call_many(str(host.path(SOCKET)), 1, text)[0]
                for text in (b"", b'{"method": "org.hugeplan.Manager.Desc', b"\0\0\0", b"x" * 100)]
     check("error" not in host.call("Wait", {"instance": "pg"}), "another one is answered while they are there")
     for client in clients:
         client.close()
-    host.stop(daemon)
 
 
 def test_client_rights(host: Host, fixture: str = "one-node") -> None:
@@ -1137,7 +1112,7 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
     if os.geteuid() != 0:
         return  # nobody else to be
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     os.chmod(host.root.parent, 0o755)
 
     def call(method: str) -> dict:
@@ -1151,7 +1126,6 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
     for method in ("Reload", "Release", "Learn"):
         check(call(method).get("error") == "org.varlink.service.PermissionDenied",
               f"nobody may not call {method}")
-    host.stop(daemon)
 
 
 def test_release(host: Host, fixture: str = "one-node") -> None:
@@ -1162,16 +1136,15 @@ def test_release(host: Host, fixture: str = "one-node") -> None:
     check(host.verdicts() == {"pg": "refused"}, str(host.verdicts()))
     check(host.ctl("release", "nobody").returncode == 4, "an unknown one cannot")
     host.stop(daemon)
-    daemon = host.start()
+    host.start()
     check(host.pool(0) == 0, "it stays released over a restart")
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 1000, "until a reload")
-    host.stop(daemon)
 
 
 def test_release_hides_nothing(host: Host, fixture: str = "one-node") -> None:
     """What a reload would do is planned and checked; that something was released is said besides."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     host.ctl("release", "pg")
     plan, check_now = host.ctl("plan"), host.ctl("check")
     told = "notice: /etc/hugeplan.d/20-pg.conf: pg was given back by 'hugeplanctl release'"
@@ -1186,13 +1159,12 @@ def test_release_hides_nothing(host: Host, fixture: str = "one-node") -> None:
     check(lasting.removeprefix("pg: ") in host.ctl("explain", "pg").stdout, "explain tells the same")
     done = host.ctl("reload")
     check(done.returncode == 0 and lasting.removeprefix("pg: ") in done.stdout, done.stdout + done.stderr)
-    host.stop(daemon)
 
 
 def test_plan_foresees(host: Host, fixture: str = "one-node") -> None:
     """A reload is refused for what the plan said, in the same words."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     host.config("20-pg.conf", PG.replace("1000", "30720"))
     plan = host.ctl("plan")
     first = json.loads(host.ctl("--json=short", "plan").stdout)["problems"][0]
@@ -1208,12 +1180,11 @@ def test_plan_foresees(host: Host, fixture: str = "one-node") -> None:
     check("A reload would be refused: the configuration has mistakes." in plan.stdout, plan.stdout)
     host.config("20-pg.conf", PG)
     check(host.ctl("plan").returncode == 0, "all is as planned")
-    host.stop(daemon)
 
 
 def test_nagios(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     done = host.ctl("status", "--nagios")
     check(done.returncode == 0 and done.stdout.startswith("HUGEPLAN OK - 1 of 1 ready | "), done.stdout)
     check(" 'granted pg'=2097152000B;;;0;2097152000 " in done.stdout and done.stdout.count("\n") == 1, done.stdout)
@@ -1229,7 +1200,6 @@ def test_nagios(host: Host, fixture: str = "one-node") -> None:
     check([path.name for path in written.parent.iterdir()] == [written.name], "nothing is left beside it")
     check("hugeplan_daemon_reached 1\n" in written.read_text() and written.read_text().endswith("# EOF\n"),
           written.read_text())
-    host.stop(daemon)
 
 
 MARIADB = "etc/mysql/my.cnf"
@@ -1287,7 +1257,6 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     # Who is not in its unit asks nobody.
     host.write(MARIADB, mariadb("2G"))
     check(host.ctl("wait", "db").returncode == 0 and learned(host) == first, "its pages are there")
-    host.stop(daemon)
 
 
 def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
@@ -1302,7 +1271,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     host.path(LEDGER).unlink()
     host.set_pool(0, 0)
     host.path(MARIADB).unlink()
-    daemon = host.start()
+    host.start()
     check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
     # A database that cannot be asked keeps its last figure, and says so.
     done = start_db(host)
@@ -1314,12 +1283,11 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     host.write(MARIADB, mariadb("1G"))
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
     check(learned(host) == pages and host.pool(0) == pages, f"{learned(host)}, {host.pool(0)}")
-    host.stop(daemon)
 
 
 def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
     """A new drop-in is served without a restart of its database."""
-    daemon = host.start()
+    host.start()
     host.write(MARIADB, mariadb("1G"))
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     done = host.ctl("reload")
@@ -1336,7 +1304,6 @@ def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
     (group / "cgroup.procs").write_text("1\n")
     check(host.ctl("learn", "db").returncode == 0 and host.ctl("wait", "db").returncode == 0, "it has its pages")
     check(host.pool(0) == pages and learned(host) == pages, f"{host.pool(0)}")
-    host.stop(daemon)
 
 
 SEEN = f"{CONFIG}/20-own.conf.d/90-learned.conf"
@@ -1425,7 +1392,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
     host.path(LEDGER).unlink()
     host.set_pool(0, 0)
-    daemon = host.start()
+    host.start()
     check(host.pool(0) == 150 and host.verdicts() == {"own": "ready"}, f"{host.pool(0)}")
     # What was seen of another unit is not its own; nor is what cannot be read.
     host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=new.service\n")
@@ -1448,7 +1415,6 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     done = host.ctl("reload")
     check(done.returncode in (0, 3), f"{done.returncode} {done.stdout} {done.stderr}")
     check(host.verdicts() == {"own": "degraded"}, f"{host.verdicts()}")
-    host.stop(daemon)
 
 
 def test_seen_java(host: Host, fixture: str = "one-node") -> None:
@@ -1457,7 +1423,7 @@ def test_seen_java(host: Host, fixture: str = "one-node") -> None:
     host.write("etc/systemd/system/own.service", f"[Service]\nExecStart=/opt/jdk/bin/java {options} Main\n")
     host.write("opt/jdk/release", 'JAVA_VERSION="17.0.9"\n')
     host.config("20-own.conf", "[Instance]\nEngine=jvm\nUnit=own.service\n")
-    daemon = host.start()
+    host.start()
     check(start_own(host, True).returncode == 0, "it may start")
     rule = host.pool(0)
     free = host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages")
@@ -1481,21 +1447,19 @@ def test_seen_java(host: Host, fixture: str = "one-node") -> None:
                f"[Service]\nExecStart=/opt/jdk/bin/java {options} -XX:ReservedCodeCacheSize=239m Main\n")
     shown = host.ctl("explain", "own").stdout
     check("by the rule: " in shown, shown)
-    host.stop(daemon)
 
 
 def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     """The reservation grows all the same; only the next boot will not know."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write(f"{CONFIG}/20-db.conf.d", "in the way")
-    daemon = host.start()
+    host.start()
     host.write(MARIADB, mariadb("1G"))
     learned = host.ctl("learn", "db")
     check(learned.returncode == 1 and "the learned size is not stored: " in learned.stderr, "what was not kept is no success")
     check(host.ctl("wait", "db").returncode == 0, "but it starts")
     pages = host.pool(0)
     check(pages > 512, f"{pages} pages")
-    host.stop(daemon)
 
 
 def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
@@ -1539,7 +1503,7 @@ def test_hugetlb_limits(host: Host, fixture: str = "x86-1g") -> None:
     host.config("20-two.conf", "[Instance]\nPages=11\nPageSize=2M\nUnit=shared.service\n")
     host.config("30-open.conf", "[Instance]\nPages=5\nPageSize=2M\nUnit=open.service\nIsolate=no\n")
     unlimited(host, "mariadb.service", "shared.service", "open.service")
-    daemon = host.start()
+    host.start()
     check(host.ctl("learn", "db").returncode == 0, "it is learned")
     check(host.gate("mariadb.service", "db").returncode == 0, "its gate lets it start")
     pages = next(each["pagesGranted"] for each in host.status()["instances"]
@@ -1562,7 +1526,6 @@ def test_hugetlb_limits(host: Host, fixture: str = "x86-1g") -> None:
     unlimited(host, "shared.service")
     check(host.ctl("wait", "one").returncode == 0, "by hand")
     check(limits(host, "shared.service")["2MB"] == "max", "left alone")
-    host.stop(daemon)
 
 
 def test_hugetlb_limit_cannot_be_had(host: Host, fixture: str = "one-node") -> None:
@@ -1585,7 +1548,6 @@ def test_hugetlb_limit_cannot_be_had(host: Host, fixture: str = "one-node") -> N
           str(host.verdicts()))
     check(host.gate("b.service", "b").returncode == 0, "it may start")
     check(limits(host, "b.service")["2MB"] == str(20 * MIB), str(limits(host, "b.service")))
-    host.stop(daemon)
 
 
 def test_memory_limit(host: Host, fixture: str = "one-node") -> None:
@@ -1668,9 +1630,8 @@ def test_learn(host: Host, fixture: str = "one-node") -> None:
     check(reply["parameters"]["unkept"] and host.ctl("reload").returncode == 0, str(reply))
     check(host.pool(0) == 55, str(host.pool(0)))
     host.stop(daemon)
-    daemon = host.start()
+    host.start()
     check(host.verdicts() == {"db": "refused", "fixed": "ready", "new": "ready"}, str(host.verdicts()))
-    host.stop(daemon)
 
 
 def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
@@ -1685,10 +1646,9 @@ def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
 
 def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     done = host.ctl("wait", "pg")
     check(done.returncode == 1 and "no huge pages" in done.stderr, done.stderr)
-    host.stop(daemon)
 
 
 def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -1699,7 +1659,7 @@ def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("30-small.conf", SMALL)
     check(host.ctl("reload").returncode == 0, "the reload")
     host.stop(daemon)
-    daemon = host.start()
+    host.start()
     done = host.ctl("--json=short", "report")
     check(done.returncode == 0 and not done.stderr, done.stderr)
     report = json.loads(done.stdout)
@@ -1709,14 +1669,13 @@ def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
     check((pools[0], pools[2]) == ((24, 500, 500), (0, 510, 510)), done.stdout)
     check(report["status"]["host"]["phase"] == "idle", done.stdout)
     check(all(finding["severity"] != "error" for finding in report["findings"]), done.stdout)
-    host.stop(daemon)
 
 
 def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     """--dry-run is real, also while a daemon runs."""
     host.config("20-pg.conf", PG)
     host.config("40-large.conf", "[Instance]\nPages=999999\n")
-    daemon = host.start()
+    host.start()
     time.sleep(0.1)
     before = host.kernel_files()
     state = run_cases.snapshot(host.path("run/hugeplan"))
@@ -1727,7 +1686,6 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     changed += run_cases.compare_trees("reading", state,
                                        run_cases.snapshot(host.path("run/hugeplan")))
     check(not changed, "".join(changed))
-    host.stop(daemon)
 
 
 def run_test(programs: argparse.Namespace, function: Callable[..., None]) -> None:

@@ -202,7 +202,6 @@ def starting(host: Host, name: str = "pg.service") -> Iterator[tuple[subprocess.
         enter(host, name)
         systemd.units[name].begin()
         yield daemon, systemd, systemd.units[name]
-        host.stop(daemon)
 
 
 # ---- a unit's owner ----
@@ -285,7 +284,6 @@ def test_boot_is_counted_before_it_reserves(host: Host, fixture: str = "one-node
     hung.unlink()
     wait_until("it is counted", lambda: "boot-uncounted" not in host.ctl("check").stdout)
     check(failed_boots(host) == 2, f"{failed_boots(host)}")
-    host.stop(daemon)
 
 
 def test_boot_that_cannot_be_counted(host: Host, fixture: str = "one-node") -> None:
@@ -303,9 +301,8 @@ def test_boot_that_cannot_be_counted(host: Host, fixture: str = "one-node") -> N
     check("boot-uncounted" in said and "Is a directory" in said, said)
     counted.rmdir()
     host.kill(daemon)
-    daemon = host.start()
+    host.start()
     check("boot-uncounted" not in host.ctl("check").stdout and failed_boots(host) == 1, "it was counted")
-    host.stop(daemon)
 
 
 def test_boot_that_reserves_nothing(host: Host, fixture: str = "one-node") -> None:
@@ -350,12 +347,11 @@ def test_boot_is_good(host: Host, fixture: str = "one-node") -> None:
         n_asked = systemd.n_asked
         written = host.path(f"{CONFIG}/.boots").stat()
         host.kill(daemon)
-        daemon = host.start()
+        host.start()
         wait_for(host)
         time.sleep(0.2)
         now = host.path(f"{CONFIG}/.boots").stat()
         check((written.st_ino, written.st_mtime_ns) == (now.st_ino, now.st_mtime_ns), "it stays so, and nothing is written")
-        host.stop(daemon)
 
 
 def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
@@ -376,7 +372,6 @@ def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
         check(proven(host) == 1000 and not host.is_idle(), "nothing is proven by what does not exist yet")
         wait_until("the boot is good", lambda: (failed_boots(host), proven(host)) == (0, 100))
         check("it does not count as failed" in host.log(daemon), host.log(daemon))
-        host.stop(daemon)
 
 
 # ---- tests ----
@@ -440,9 +435,8 @@ def test_count_is_kept(host: Host, fixture: str = "one-node") -> None:
         check("Pages=2M:120\nX-Version=14.5\n" in text and "X-SeenBase=2M:120\n" in text, text)
         check(holds(host) == [("pg", "1")], str(holds(host)))
         host.stop(daemon)
-    daemon = host.start()
+    host.start()
     check(host.pool(0) == 100, f"{host.pool(0)} pages at the next start of the daemon")
-    host.stop(daemon)
 
 
 def test_count_of_a_slow_start(host: Host, fixture: str = "one-node") -> None:
@@ -459,7 +453,6 @@ def test_count_of_a_slow_start(host: Host, fixture: str = "one-node") -> None:
             time.sleep(0.2)
         pages.use(100, 40)
         wait_until("it is seen", lambda: "pg: measured: it has mapped 100 pages of 2M (" in host.log(daemon), 2 * PATIENCE)
-        host.stop(daemon)
 
 
 def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
@@ -477,14 +470,13 @@ def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
         wait_until("it is seen again", lambda: "pg: measured: it has mapped 101 pages" in host.log(daemon))
         check(host.log(daemon).count("the next boot will not know it") == 1, host.log(daemon))
         check(host.call("Describe")["parameters"]["instances"][0]["pagesWanted"] == 101, "it counts")
-        host.stop(daemon)
 
 
 def test_gates_in_scripts(host: Host, fixture: str = "one-node") -> None:
     """A gate that a shell runs is the unit's, and so is one that a start script or the main process runs."""
     host.config("20-pg.conf", PG)
     with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
+        host.start()
         unit = systemd.units["pg.service"]
         for control, sub in ((1, "start-pre"), (1, "condition"), (1, "start")):
             unit.run += 1
@@ -492,7 +484,6 @@ def test_gates_in_scripts(host: Host, fixture: str = "one-node") -> None:
             done = host.gate("pg.service", "pg")
             check(done.returncode == 0, done.stderr)
             check(holds(host) == [("pg", f"{unit.run:x}")], f"{sub}: {holds(host)}")
-        host.stop(daemon)
 
 
 def test_who_does_not_start(host: Host, fixture: str = "one-node") -> None:
@@ -563,12 +554,11 @@ def test_memory_policy_of_a_late_node(host: Host, fixture: str = "two-nodes-hole
         host.write("sys/devices/system/node/has_memory", "0\n")
         host.config("20-pg.conf", PG + "Nodes=2\nPlacement=bind\nWaitTimeout=1s\n")
         unit.run += 1
-        daemon = host.start()
+        host.start()
         reply = wait_for(host)
         check(systemd.n_reread == 2, "it is asked again")
         check(reply.get("error", "").endswith("TimedOut") and "node 2 has no memory" in str(reply), str(reply))
         check("/etc/hugeplan.d/20-pg.conf:4" in str(reply), str(reply))
-        host.stop(daemon)
 
 
 def test_group_comes_and_goes(host: Host, fixture: str = "one-node") -> None:
@@ -581,7 +571,7 @@ def test_group_comes_and_goes(host: Host, fixture: str = "one-node") -> None:
     dropin = "run/systemd/generator/pg.service.d/10-hugeplan.conf"
     host.write(dropin, "[Service]\nSupplementaryGroups=hugetlb\n")
     with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
+        host.start()
         check(host.path("proc/sys/vm/hugetlb_shm_group").read_text().strip() == "990", "the kernel knows the group")
         check(systemd.n_reread == 0, "nothing is outdated")
         systemd.on_start = lambda: host.write(dropin, "[Service]\n")
@@ -596,7 +586,6 @@ def test_group_comes_and_goes(host: Host, fixture: str = "one-node") -> None:
         wait_until("the kernel knows the new one",
                    lambda: host.path("proc/sys/vm/hugetlb_shm_group").read_text().strip() == "991")
         check(host.gate("pg.service", "pg").returncode == 0, "the gate lets it start")
-        host.stop(daemon)
 
 
 def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
@@ -739,7 +728,7 @@ def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, 
     """pg.service runs, was let start with so many pages, which its gate had found out, and has mapped them."""
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\nIsolate=yes\n")
     with systemd_of(host, "pg.service", *others) as systemd:
-        daemon = host.start()
+        host.start()
         enter(host, "pg.service")
         host.write(f"{GROUPS}/pg.service/hugetlb.1GB.rsvd.current", "0\n")
         host.write(f"{GROUPS}/pg.service/hugetlb.1GB.numa_stat", "total=0 N0=0\n")
@@ -753,7 +742,6 @@ def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, 
         unit.set("active", "running", main_pid=1)
         mapped.use(pages, pages)
         yield systemd, mapped
-        host.stop(daemon)
 
 
 def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
@@ -819,7 +807,7 @@ def test_who_is_believed(host: Host, fixture: str = "one-node") -> None:
     host.config("30-my.conf", "[Instance]\nEngine=mariadb\nUnit=my.service\n")
     host.config("40-fixed.conf", "[Instance]\nPages=10\nUnit=pg.service\n")
     with systemd_of(host, "pg.service", "my.service") as systemd:
-        daemon = host.start()
+        host.start()
         unit = systemd.units["pg.service"]
         for said, state, who, pages in (
                 ("from a session of his own", ("activating", "start-pre", pid, 0), "nobody", 0),
@@ -845,7 +833,6 @@ def test_who_is_believed(host: Host, fixture: str = "one-node") -> None:
             host.call("Wait", {"instance": "pg", "timeoutUSec": 100000, "learned": learned(1000 + i)})
         check(kept(host) == "2M:70" and wanted(host) == 70, "nor a hundred times")
         check(log(host).count("is ignored:") == 3, log(host))  # each instance, once a minute
-        host.stop(daemon)
 
 
 def test_who_restarts_is_believed(host: Host, fixture: str = "one-node") -> None:
@@ -854,7 +841,7 @@ def test_who_restarts_is_believed(host: Host, fixture: str = "one-node") -> None
         return  # nobody else to be
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
     with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
+        host.start()
         unit = systemd.units["pg.service"]
         unit.set("active", "running", main_pid=1)
         unit.uid = 4711
@@ -870,7 +857,6 @@ def test_who_restarts_is_believed(host: Host, fixture: str = "one-node") -> None
             os.read(answer, 65536)
             end_user(pid, answer)
             wait_until(f"of user {uid}", lambda: kept(host) == pages)
-        host.stop(daemon)
 
 
 def test_lies(host: Host, fixture: str = "one-node") -> None:
@@ -946,7 +932,6 @@ def test_gate_is_gone(host: Host, fixture: str = "one-node") -> None:
         reply = start_again(host, unit, 70)
         check("error" not in reply and wanted(host) == 70 and host.pool(0) == 70, f"{reply}\n{host.log(daemon)}")
         wait_until("it is kept", lambda: kept(host) == "2M:70")
-        host.stop(daemon)
 
 
 def test_gate_hangs(host: Host, fixture: str = "one-node") -> None:
@@ -956,7 +941,7 @@ def test_gate_hangs(host: Host, fixture: str = "one-node") -> None:
     host.config("30-other.conf", "[Instance]\nPages=10\n")
     call = wait_call(40)
     with systemd_of(host, "pg.service") as systemd:
-        daemon = host.start()
+        host.start()
         unit = systemd.units["pg.service"]
         with gate_of(host, unit, call[:-20], call, call * 50):
             wait_until("it is believed", lambda: wanted(host) == 40 and host.pool(0) == 50)
@@ -966,7 +951,6 @@ def test_gate_hangs(host: Host, fixture: str = "one-node") -> None:
             reply = start_again(host, unit, 60)
             check("error" not in reply and wanted(host) == 60, f"its next start: {reply}")
             check(time.monotonic() - begun < PATIENCE / 2, "and nobody has waited")
-        host.stop(daemon)
 
 
 def test_preference_of_a_version(host: Host, fixture: str = "one-node") -> None:
@@ -1029,7 +1013,7 @@ def test_floods_lock_nobody_out(host: Host, fixture: str = "one-node") -> None:
     if os.geteuid() != 0:
         return  # nobody else to be
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     os.chmod(host.root.parent, 0o755)
     path = str(host.path(SOCKET))
     floods = [as_user(60001 + i, lambda i=i: str(  # type: ignore[misc]
@@ -1050,7 +1034,6 @@ def test_floods_lock_nobody_out(host: Host, fixture: str = "one-node") -> None:
     finally:
         for pid, reading in floods:
             end_user(pid, reading)
-    host.stop(daemon)
 
 
 def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
@@ -1058,7 +1041,7 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     if os.geteuid() != 0:
         return  # nobody else to be
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     os.chmod(host.root.parent, 0o755)
     path = str(host.path(SOCKET))
 
@@ -1070,7 +1053,6 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     answer = os.read(reading, 64)
     end_user(pid, reading)
     check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
-    host.stop(daemon)
 
 
 def reads_of(daemon: subprocess.Popen[bytes], host: Host, message: Callable[[int], bytes], n: int) -> tuple[int, list[bytes]]:
@@ -1104,11 +1086,10 @@ def test_one_look_for_many(host: Host, fixture: str = "one-node") -> None:
     check(not [answer for answer in answers if b'"ready"' not in answer], "all start")
     check(len(holds(host)) == 100, f"{len(holds(host))} are let start")
     check(many < 50 * alone, f"it reads {alone} times for one that starts, {many} for a hundred")
-    host.stop(daemon)
 
 
 @contextlib.contextmanager
-def reservation(host: Host) -> Iterator[subprocess.Popen[bytes]]:
+def reservation(host: Host) -> Iterator[None]:
     """A daemon that is reserving the pages of "large" all the while: no write of its returns."""
     host.config("20-pg.conf", PG)
     host.stop(host.start())
@@ -1116,9 +1097,9 @@ def reservation(host: Host) -> Iterator[subprocess.Popen[bytes]]:
     os.chmod(host.root.parent, 0o755)
     with host.kernel.shared():
         # However busy this machine is, and the gates are, it is the daemon's answer that is looked at.
-        daemon = host.spawn("nice", "-n", "-20", "prlimit", "--nofile=4096")
+        host.spawn("nice", "-n", "-20", "prlimit", "--nofile=4096")
         wait_until("the daemon", lambda: host.path(SOCKET).exists())
-        yield daemon
+        yield
 
 
 def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
@@ -1128,7 +1109,7 @@ def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") 
     # Where it was built is nobody else's business, as it is when a package is made.
     *wrapper, program = host.hugeplanctl
     program = shutil.copy(program, host.root.parent)
-    with reservation(host) as daemon:
+    with reservation(host):
         gates = [subprocess.Popen([*wrapper, program, f"--root={host.root}", "wait", "large"], user=60001,
                                   group=60001, extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True) for _ in range(100)]
@@ -1138,7 +1119,6 @@ def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") 
     failed = [text for gate, text in zip(gates, told) if gate.returncode != 0]
     check(not failed, f"{len(failed)} of 100 gates do not start: {failed[:2]}")
     check(not [text for _, text in told if text], f"none decides alone: {[text for _, text in told if text][:2]}")
-    host.stop(daemon)
 
 
 def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
@@ -1154,7 +1134,7 @@ def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> No
         return str(len([each for each in clients if b'"ready"' in hear(each)])).encode()
 
     came = os.pipe()
-    with reservation(host) as daemon:
+    with reservation(host):
         check(host.status()["host"]["phase"] == "reserving", "a write is under way")
         crowd = as_user(60001, gates)
         check(os.read(came[0], 64) == b"all", "they are there")
@@ -1165,7 +1145,6 @@ def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> No
     check(answer == b"1000", f"{answer.decode()} of 1000 gates are answered")
     for pid, reading in (crowd, honest):
         end_user(pid, reading)
-    host.stop(daemon)
 
 
 if __name__ == "__main__":

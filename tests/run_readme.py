@@ -56,9 +56,8 @@ def test_refused(host: Host, fixture: str = "unequal-nodes") -> None:
     large_host(host)
     name, text = next((name, text) for name, text in FILES if "reports" in name)
     host.write(name, text.replace("Memory=12G", "Memory=60G"))
-    daemon = host.start()
+    host.start()
     same(host.ctl().stdout, answers("hugeplanctl")[1], "status")
-    host.stop(daemon)
 
 
 def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
@@ -66,7 +65,7 @@ def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
     large_host(host)
     pg_main = next((name, text) for name, text in FILES if "pg-main" in name)
     host.path(pg_main[0]).unlink()
-    daemon = host.start()
+    host.start()
     wait_until("reports is ready", lambda: host.verdicts().get("reports") == "ready")
     done = host.gate("mariadb.service", "reports")
     check(done.returncode == 0, done.stderr)
@@ -75,7 +74,6 @@ def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
     host.write(name, text.replace("Memory=12G", "Memory=8G"))
     (shown,) = answers("hugeplanctl reload")
     same(host.ctl("reload").stdout, shown, "reload")
-    host.stop(daemon)
 
 
 def test_first_look(host: Host, fixture: str = "one-node") -> None:

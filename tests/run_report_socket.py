@@ -157,7 +157,7 @@ def test_wrong_calls(host: Host, fixture: str = "one-node") -> None:
 def test_flood(host: Host, fixture: str = "two-nodes-hole") -> None:
     """However many ask, each gets all, and a gate waits for none of them."""
     host.config("20-pg.conf", PG)
-    daemon = host.start()
+    host.start()
     stop = threading.Event()
     counts: list[int] = []
 
@@ -184,7 +184,6 @@ def test_flood(host: Host, fixture: str = "two-nodes-hole") -> None:
         for each in silent:
             each.close()
     check(len(counts) == 8 and min(counts) > 0, f"all of them are answered: {counts}")
-    host.stop(daemon)
 
 
 def test_looks_seldom(host: Host, fixture: str = "one-node") -> None:

@@ -141,7 +141,7 @@ def judge_daemon(schemas: Schemas, programs: argparse.Namespace) -> None:
     with run_daemon.host_of(programs, "two-nodes-hole") as host:
         host.config("20-pg.conf", run_daemon.PG)
         host.config("40-large.conf", "[Instance]\nPages=999999\n")
-        daemon = host.start()
+        host.start()
 
         def ask(*words: str) -> None:
             schemas.judge(f"daemon: {' '.join(words)}", words[0], host.ctl("--json=short", *words).stdout)
@@ -153,7 +153,6 @@ def judge_daemon(schemas: Schemas, programs: argparse.Namespace) -> None:
         host.config("50-broken.conf", "[Instance]\nMemory=8GG\n")
         ask("reload")
         ask("release", "pg")
-        host.stop(daemon)
 
 
 def main() -> int:

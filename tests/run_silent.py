@@ -97,7 +97,6 @@ def test_gate_passes_a_silent_daemon(host: Host, fixture: str = "one-node") -> N
     check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
     check("does not answer" in done.stderr, done.stderr)
     check(seconds < SOON, f"it took {seconds:.1f} s")
-    host.stop(daemon)
 
 
 def test_everybody_notices_silence(host: Host, fixture: str = "one-node") -> None:
@@ -115,7 +114,6 @@ def test_everybody_notices_silence(host: Host, fixture: str = "one-node") -> Non
             if arguments[0] in ("status", "reload", "release"):
                 check("does not answer" in said and REMEDY in said, f"{arguments}: {said}")
     wait_until("it goes on", host.is_idle)
-    host.stop(daemon)
 
 
 def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node") -> None:
@@ -136,7 +134,6 @@ def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node
         check(done.returncode == 0 and "pg: ready" in said, f"one who waits longer: {said}")
         check("waiting for hugepland" in said, said)
     check(host.pool(0) == 1000, "the daemon has made up for it")
-    host.stop(daemon)
 
 
 def test_busy_daemon_is_never_overruled(host: Host, fixture: str = "one-node") -> None:
