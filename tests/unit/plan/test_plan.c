@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The planner, where stories (plan.stories, unit/status/test_scene_stories.c) do not reach: what is recorded, starts that
- * are under way, how a lack is explained. What must hold on any host is in property/test_plan_properties.c. */
+/* The planner, where stories (plan.stories, unit/status/test_scene_stories.c) do not reach: what is recorded, how a lack
+ * is explained. What must hold on any host is in property/test_plan_properties.c. */
 
 #include "base/size.h"
 #include "support/testing.h"
@@ -39,92 +39,6 @@ TEST(record) {
         assert_true(ledger_granted_pages(a) == 100);
         assert_int_equal(ledger->refusals.n, 1); /* nor of who is described no longer */
         assert_text(ledger->refusals.items[0].instance, "b");
-}
-
-/* ---- cover ---- */
-
-/* A start that is under way is judged by its policy, not by the plan. */
-TEST(starting) {
-        const Config *config = config_line(
-                arena, "b Pages=30 Nodes=1 Placement=bind Unit=b.service; c Pages=40 Nodes=0 "
-                       "Unit=c.service");
-        const Topology *host = host_make(arena, "sizes 2M\n"
-                                                "node 0 total=20G free=4G 2M=40\n"
-                                                "node 1 total=20G free=4G 2M=30\n"
-                                                "reserved 2M=30\n");
-        const Running running = running_make(arena, "hold b.service b 2M=1:30 bind=1 counted\n"
-                                                    "unit b.service 2M=30\nunit c.service\n");
-        PlanStartings starting = {};
-        Ledger *ledger = ledger_new(arena, "boot");
-
-        *vec_push((Arena *) arena, &starting) =
-                (PlanStarting){"c", "c.service", "", {.kind = MEMORY_POLICY_ANY}};
-        ledger->holds = running.holds;
-        ledger_observe(arena, ledger, host, &running.use);
-        PlanInput input = {
-                .host = &config->host,
-                .demand = demand_compute(arena, config, host, NULL),
-                .topology = host,
-                .ledger = ledger,
-                .use = &running.use,
-                .starting = &starting,
-        };
-        const Plan *plan = plan_make(arena, &input);
-        const Starter starter =
-                plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "c"));
-
-        assert_true(starter.is_now);
-        assert_int_equal(starter.pages, 40);
-        assert_false((plan_find_running(arena, &input, plan,
-                                        NULL)[plan_find(plan, "c") - plan->instances]));
-        assert_false(
-                plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "b")).is_now);
-        /* It may take them from node 1 as well: there are as many more. */
-        assert_steps(plan, "1:2M:30->70");
-        /* Bound to node 0 it does not. */
-        starting.items[0].policy.kind = MEMORY_POLICY_BIND;
-        id_set_add(&starting.items[0].policy.nodes, 0);
-        assert_steps(plan_make(arena, &input), "-");
-}
-
-/* What its mount keeps in files is its own already. */
-TEST(starter_with_mount) {
-        const Config *config = config_line(arena, "a Pages=40 Unit=a.service");
-        const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=20G free=4G 2M=40/25\n"
-                                                "reserved 2M=10\n");
-        static const struct {
-                const char *mount;
-                uint64_t pages;
-                bool has_mount;
-        } cases[] = {
-                {"", 40, false},
-                {"mount b 2M=30/10\n", 40, false},
-                {"mount a 1G=1/0\n", 40, false},
-                {"mount a 2M=0/0\n", 40, true},
-                /* Of a unit that runs nothing of the mount is another's. */
-                {"hold a.service a 2M=0:40 counted\nunit a.service 2M=40/0:15\nmount a 2M=0/15\n",
-                 40, true},
-                {"mount a 2M=0/15\n", 25, true},
-                /* What is earmarked and not reserved must be in use. */
-                {"mount a 2M=25/0\n", 25, true},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const Running running = running_make(arena, cases[i].mount);
-                const PlanInput input = {
-                        .host = &config->host,
-                        .demand = demand_compute(arena, config, host, NULL),
-                        .topology = host,
-                        .ledger = ledger_of_idle(arena, host),
-                        .use = &running.use,
-                };
-                const Plan *plan = plan_simple(arena, config, host);
-                const Starter starter =
-                        plan_starter(&input, plan_promises(arena, &input), plan_find(plan, "a"));
-
-                assert_int_equal(starter.pages, cases[i].pages);
-                assert_int_equal(starter.has_mount, cases[i].has_mount);
-        }
 }
 
 /* ---- what others may take who run ---- */

@@ -5,13 +5,24 @@
  *     config a Pages=10; b Pages=1     as config_line() takes it
  *     node 0 total=20G free=4G 2M=100  a line of host_make(); `host` begins another one, `even` one with room for 1000
  *     hold a.service a 2M=0:10         pages on each of two nodes; a line of running_make(); `nobody` takes them all away
+ *     starting c c.service bind=1      a start that is under way; without a policy of its own it takes pages anywhere
  *     pool 0 FOUND SET [OTHERS]        the ledger's; granted a WANTED 0:10 1:10 [stood] [ready] [released] [1G]
  *     grants a -> 0:5 1:5              a question about the plan, which is made when it is asked for
  *     judge                            the status; questions about it come after
+ *     drifts                           between the host now and the plan that was recorded last
+ *
+ * and, without a plan, of promises: who has which pages of 2M, and who may take them.
+ *
+ *     free 60/40 30                    nodes with so many pages, all of them free, of which 30 are reserved
+ *     maps b 1:30 bind=1               b.service was let start with these pages, and has mapped and touched none of them
+ *     promises, spare, missing, exposures, lost b.service, admit a 40 bind=1 now; b 20 plan=0:10/1:10 mount
  *
  * A ledger stays until `forget`. */
 
 #include "base/size.h"
+#include "plan/drift.h"
+#include "plan/promise/admission.h"
+#include "plan/promise/balance.h"
 #include "status/status.h"
 #include "support/story.h"
 
@@ -24,8 +35,12 @@ typedef struct Scene {
         Running running;
         Ledger *ledger;
         PoolLimits limits;
-        bool is_incomplete, is_restarted;
+        PlanStartings starting;
+        HostPlan host_plan;
+        bool is_incomplete, is_restarted, is_assumed, is_moving, is_unread;
+        PlanInput input;
         const Plan *plan; /* NULL: to be made anew */
+        const Plan *recorded;
         const Status *status;
 } Scene;
 
@@ -161,6 +176,12 @@ static const char *do_flag(void *context, const StoryLine *line) {
 
         if (text_equals(flag, "incomplete"))
                 scene->is_incomplete = true;
+        else if (text_equals(flag, "assumed"))
+                scene->is_assumed = true;
+        else if (text_equals(flag, "moving"))
+                scene->is_moving = true;
+        else if (text_equals(flag, "unread"))
+                scene->is_unread = true;
         else if (text_equals(flag, "restarted"))
                 scene->is_restarted = true;
         else if (text_equals(flag, "unlimited"))
@@ -172,6 +193,32 @@ static const char *do_flag(void *context, const StoryLine *line) {
                 for (size_t i = 0; i < topology_of(scene)->n_nodes; i++)
                         for (size_t k = 0; k + 1 < topology_of(scene)->n_page_sizes; k++)
                                 topology_of(scene)->nodes[i].pools[k].demote_to_bytes = 2 * MIB;
+        return NULL;
+}
+
+/* "any", or a word of a hold. */
+static MemoryPolicy policy_of(Arena *arena, const char *word) {
+        return text_equals(word, "any")
+                       ? (MemoryPolicy){.kind = MEMORY_POLICY_ANY}
+                       : running_make(arena, arena_printf(arena, "hold x x %s\n", word))
+                                 .holds.items[0]
+                                 .policy;
+}
+
+static const char *do_starting(void *context, const StoryLine *line) {
+        Scene *scene = changed(context);
+
+        scene->starting = (PlanStartings){};
+        *vec_push(line->arena, &scene->starting) = (PlanStarting){
+                line->words[1], line->words[2], "", policy_of(line->arena, line->words[3])};
+        return NULL;
+}
+
+static const char *do_writes(void *context, const StoryLine *line) {
+        Scene *scene = context;
+
+        *vec_push(line->arena, &scene->host_plan.writes) =
+                (HostWrite){.path = line->words[1], .value = line->words[2]};
         return NULL;
 }
 
@@ -193,19 +240,19 @@ static const Plan *plan_of(Scene *scene) {
                         *vec_push(scene->arena, &ledger->holds) = *hold;
         ledger_observe(scene->arena, ledger, topology_of(scene),
                        has_use ? &scene->running.use : NULL);
-        const PlanInput input = {
+        scene->input = (PlanInput){
                 .host = &scene->config->host,
                 .demand = demand_compute(scene->arena, scene->config, scene->topology, NULL),
                 .topology = scene->topology,
                 .ledger = ledger,
                 .use = has_use ? &scene->running.use : NULL,
                 .limits = &scene->limits,
+                .starting = &scene->starting,
                 .is_incomplete = scene->is_incomplete,
                 .is_restarted = scene->is_restarted,
         };
-
         scene->ledger = ledger;
-        scene->plan = plan_make(scene->arena, &input);
+        scene->plan = plan_make(scene->arena, &scene->input);
         return scene->plan;
 }
 
@@ -215,6 +262,7 @@ static const char *do_record(void *context, const StoryLine *line) {
         const Plan *plan = plan_of(scene);
 
         plan_record(scene->arena, plan, scene->ledger);
+        scene->recorded = plan;
         if (text_equals(line->words[0], "carry-out")) {
                 host_apply(scene->topology, plan);
                 scene->plan = NULL;
@@ -322,10 +370,34 @@ static const char *do_planned(void *context, const StoryLine *line) {
         if (text_equals(what, "waits"))
                 return story_yes(planned->hold && plan_waits_for_restart(planned, planned->hold));
         /* "runs" */
-        const PlanInput input = {.ledger = scene->ledger, .use = &scene->running.use};
+        return story_yes(plan_find_running(line->arena, &scene->input, plan,
+                                           NULL)[planned - plan->instances]);
+}
 
-        return story_yes(
-                plan_find_running(line->arena, &input, plan, NULL)[planned - plan->instances]);
+/* "40 now, mount": what it asks for when it starts. */
+static const char *do_starter(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Plan *plan = plan_of(scene);
+        const Starter starter = plan_starter(&scene->input,
+                                             plan_promises(line->arena, &scene->input),
+                                             plan_find(plan, line->words[1]));
+
+        return arena_printf(line->arena, "%" PRIu64 "%s%s", starter.pages,
+                            starter.is_now ? " now" : "", starter.has_mount ? " mount" : "");
+}
+
+/* "0 repair: node 0 has 99 pages of 2M instead of 100" */
+static const char *do_drifts(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        const Drifts drifts = drift_find(line->arena, scene->recorded, scene->ledger,
+                                         topology_of(scene), &scene->host_plan);
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(drift, &drifts)
+                text_printf(&text, "%s%d%s: %s", text.length > 0 ? "; " : "", (int) drift->kind,
+                            drift_wants_repair(drift) ? " repair" : "",
+                            drift_format(line->arena, drift));
+        return text_string(&text);
 }
 
 static const char *do_steps(void *context, const StoryLine *line) {
@@ -409,6 +481,228 @@ static const char *do_number(void *context, const StoryLine *line) {
                         return story_number(line, answers[i].n);
         fail_msg("number of what?");
         return NULL;
+}
+
+/* ---- promises ---- */
+
+static const char *do_free(void *context, const StoryLine *line) {
+        Scene *scene = changed(context);
+        const char *counts = line->words[1], *word;
+
+        scene->host = text_in(line->arena);
+        text_printf(&scene->host, "sizes 2M\nreserved 2M=%" PRIu64 "\n", story_number_at(line, 2));
+        for (size_t n = 0; (word = text_next_word(line->arena, &counts, "/")); n++)
+                text_printf(&scene->host, "node %zu total=20G 2M=%s\n", n, word);
+        scene->topology = NULL;
+        return NULL;
+}
+
+static const char *do_maps(void *context, const StoryLine *line) {
+        Scene *scene = changed(context);
+        const char *unit = arena_printf(line->arena, "%s.service", line->words[1]);
+        const char *hold = arena_printf(line->arena, "hold %s %s 2M=%s %s counted\n", unit,
+                                        line->words[1], line->words[2],
+                                        line->words[3] ? line->words[3] : "");
+        const Running one = running_make(line->arena, hold);
+
+        if (!scene->running_lines.arena)
+                scene->running_lines = text_in(line->arena);
+        text_printf(&scene->running_lines, "%sunit %s 2M=%" PRIu64 "\n", hold, unit,
+                    ledger_granted_pages(&one.holds.items[0].granted));
+        return NULL;
+}
+
+/* Where no pool of the ledger was given, no page was in use when the plan was last made. */
+static const Promises *promises_of(Scene *scene) {
+        const Topology *topology = topology_of(scene);
+        Promises *promises = ARENA_NEW(scene->arena, Promises);
+
+        scene->running = running_make(scene->arena, text_string(&scene->running_lines));
+        scene->running.use.is_moving = scene->is_moving;
+        VEC_FOREACH(hold, &scene->running.holds) {
+                hold->is_assumed = scene->is_assumed;
+                hold->unit = text_equals(hold->unit, "-") ? NULL : hold->unit;
+        }
+        *promises = promises_make(
+                scene->arena, topology, (size_t) topology_page_size_index(topology, 2 * MIB),
+                &scene->running.holds, scene->is_unread ? NULL : &scene->running.use,
+                scene->ledger ? scene->ledger : ledger_of_idle(scene->arena, topology));
+        return promises;
+}
+
+/* Of 2M, by node. */
+static const uint64_t *free_pages_of(Scene *scene) {
+        const Topology *topology = topology_of(scene);
+        uint64_t *pages = ARENA_ARRAY(scene->arena, uint64_t, topology->n_nodes);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                pages[i] = topology_pool(topology, topology->nodes[i].id, 2 * MIB)->free_pages;
+        return pages;
+}
+
+static const char *policy_text(Arena *arena, const MemoryPolicy *policy) {
+        static const char *const kinds[] = {
+                [MEMORY_POLICY_UNKNOWN] = "unknown",
+                [MEMORY_POLICY_ANY] = "any",
+                [MEMORY_POLICY_BIND] = "bind",
+                [MEMORY_POLICY_INTERLEAVE] = "interleave",
+        };
+
+        return policy->kind >= MEMORY_POLICY_BIND
+                       ? arena_printf(arena, "%s=%s", kinds[policy->kind],
+                                      id_set_format(arena, &policy->nodes))
+                       : kinds[policy->kind];
+}
+
+static void add_used(Text *text, const Topology *topology, const uint64_t *pages) {
+        size_t length = text->length;
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (pages[i] > 0)
+                        text_printf(text, " %u:%" PRIu64, topology->nodes[i].id, pages[i]);
+        text_add(text, text->length == length ? " -" : "");
+}
+
+static void add_pages(Text *text, const char *what, uint64_t pages) {
+        if (pages > 0)
+                text_printf(text, ", %s %" PRIu64, what, pages);
+}
+
+/* "a.service any, used 0:3, promised 2, likely 1, owed 5, at most 8", what is none left out; last what is others'. */
+static const char *do_promises(void *context, const StoryLine *line) {
+        const Promises *promises = promises_of(context);
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(row, &promises->list) {
+                if (row->mount_of)
+                        text_printf(&text, "mount of %s, used", row->mount_of);
+                else
+                        text_printf(&text, "%s%s %s, used", row->loose ? "loose " : "",
+                                    row->loose ? row->loose : row->unit,
+                                    policy_text(line->arena, &row->policy));
+                add_used(&text, promises->topology, row->used);
+                add_pages(&text, "promised", row->pages);
+                add_pages(&text, "likely", row->likely_pages);
+                add_pages(&text, "owed", row->owed_pages);
+                if (row->owed_most_pages != row->owed_pages)
+                        add_pages(&text, "at most", row->owed_most_pages);
+                text_add(&text, "; ");
+        }
+        text_add(&text, "others: used");
+        add_used(&text, promises->topology, promises->others_used);
+        add_pages(&text, "unknown", promises->unknown_pages);
+        add_pages(&text, "theirs", promises->others_promised_pages);
+        return text_string(&text);
+}
+
+/* "interleave=0-1 mems=1": the policy that counts of a unit with this one, in such a cpuset. */
+static const char *do_confined(void *context, const StoryLine *line) {
+        Scene *scene = changed(context);
+        const char *policy = text_equals(line->words[1], "any") ? "" : line->words[1];
+
+        scene->running_lines = text_in(line->arena);
+        text_printf(&scene->running_lines,
+                    "hold a.service a 2M=0:1 counted %s\nunit a.service 2M=1 %s\n", policy,
+                    line->words[2]);
+        return policy_text(line->arena, &promises_of(scene)->list.items[0].policy);
+}
+
+/* Of an instance without a unit. */
+static const char *do_loose(void *context, const StoryLine *line) {
+        return story_number(line, promises_loose_pages(promises_of(context), line->words[1]));
+}
+
+static const char *do_finds(void *context, const StoryLine *line) {
+        const Promise *found = promises_find(promises_of(context), line->words[1]);
+
+        return found ? found->unit : NULL;
+}
+
+/* "50/12", by node. */
+static const char *do_balance(void *context, const StoryLine *line) {
+        Scene *scene = context;
+        Balance *balance = balance_new(line->arena, promises_of(scene), free_pages_of(scene));
+        bool is_spare = text_equals(line->words[0], "spare");
+        Text text = text_in(line->arena);
+
+        /* "spare 0 10": when so many of that node were given back. */
+        if (line->words[1])
+                balance_change(balance, story_number_at(line, 1), story_number_at(line, 2), 0);
+        for (size_t i = 0; i < scene->topology->n_nodes; i++)
+                text_printf(&text, "%s%" PRIu64, i > 0 ? "/" : "",
+                            is_spare ? balance_spare_pages(balance, i)
+                                     : balance_missing_pages(balance, i));
+        return text_string(&text);
+}
+
+/* "15 of b.service on 1 by c.service (40)" */
+static const char *do_exposures(void *context, const StoryLine *line) {
+        const Exposures exposures = promises_exposures(line->arena, promises_of(context),
+                                                       free_pages_of(context), false);
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(exposure, &exposures)
+                text_printf(&text, "%s%" PRIu64 " of %s on %s by %s (%" PRIu64 ")",
+                            text.length > 0 ? "; " : "", exposure->pages, exposure->unit,
+                            id_set_format(line->arena, &exposure->nodes),
+                            exposure->taker ? exposure->taker : "?", exposure->taker_pages);
+        return text_string(&text);
+}
+
+/* Pages that were promised, and that nothing can serve any more. */
+static const char *do_lost(void *context, const StoryLine *line) {
+        return story_number(line, promises_lost_pages(promises_of(context), line->words[1],
+                                                      free_pages_of(context)));
+}
+
+static Starter starter_make(Arena *arena, const char *text) {
+        Starter starter = {.policy = {.kind = MEMORY_POLICY_ANY}};
+        const char *word;
+
+        starter.instance = text_next_word(arena, &text, " ");
+        assert_int_equal(parse_u64(text_next_word(arena, &text, " "), &starter.pages), 0);
+        while ((word = text_next_word(arena, &text, " ")))
+                if (text_equals(word, "now"))
+                        starter.is_now = true;
+                else if (text_equals(word, "mount"))
+                        starter.has_mount = true;
+                else if (text_starts_with(word, "plan=")) {
+                        const Running planned = running_make(
+                                arena, arena_printf(arena, "hold x x 2M=%s\n", word + 5));
+
+                        starter.grants = planned.holds.items[0].granted.grants.items;
+                        starter.n_grants = planned.holds.items[0].granted.grants.n;
+                } else
+                        starter.policy = policy_of(arena, word);
+        return starter;
+}
+
+/* "ok", or "15 on 1: 30 free, 40 taken by c.service", of each beside those before it. */
+static const char *do_admit(void *context, const StoryLine *line) {
+        Text text = text_in(line->arena);
+        const char *rest = line->rest, *word;
+        VEC(Starter) starters = {};
+
+        while ((word = text_next_word(line->arena, &rest, ";")))
+                *vec_push(line->arena, &starters) = starter_make(line->arena, word);
+        Lack *lacks = ARENA_ARRAY(line->arena, Lack, starters.n);
+
+        promises_admit(line->arena, promises_of(context), free_pages_of(context), starters.items,
+                       starters.n, lacks);
+        for (size_t i = 0; i < starters.n; i++) {
+                const Lack *lack = &lacks[i];
+
+                text_add(&text, i > 0 ? "; " : "");
+                if (lack->pages == 0)
+                        text_add(&text, "ok");
+                else
+                        text_printf(&text,
+                                    "%" PRIu64 " on %s: %" PRIu64 " free, %" PRIu64 " taken by %s",
+                                    lack->pages, id_set_format(line->arena, &lack->nodes),
+                                    lack->free_pages, lack->taken_pages,
+                                    lack->taker ? lack->taker : "?");
+        }
+        return text_string(&text);
 }
 
 /* ---- what is said ---- */
@@ -589,6 +883,24 @@ static const StoryVerb verbs[] = {
         {"left-behind", do_left_behind},
         {"status-reserved", do_reserved},
         {"covers", do_covers},
+        {"assumed", do_flag},
+        {"moving", do_flag},
+        {"unread", do_flag},
+        {"starting", do_starting},
+        {"starter", do_starter},
+        {"writes", do_writes},
+        {"drifts", do_drifts},
+        {"free", do_free},
+        {"maps", do_maps},
+        {"promises", do_promises},
+        {"confined", do_confined},
+        {"loose", do_loose},
+        {"finds", do_finds},
+        {"spare", do_balance},
+        {"missing", do_balance},
+        {"exposures", do_exposures},
+        {"lost", do_lost},
+        {"admit", do_admit},
 };
 
 static const StoryTeller teller = {
@@ -604,6 +916,10 @@ TEST(plan_split) {
 
 TEST(plan_reason) {
         story_tell("unit/plan/plan_reason", &teller);
+}
+
+TEST(promises) {
+        story_tell("unit/plan/promises", &teller);
 }
 
 TEST(status) {
