@@ -176,8 +176,8 @@ static void find_idle_pages(RuleRun *run) {
                                                            now->page_size_bytes),
                                 planned->node),
                         .remedy = "no command is needed; if they appear again, set "
-                                  "vm.nr_overcommit_hugepages to 0, or describe the programs that "
-                                  "use them"};
+                                  "nr_overcommit_hugepages of this page size to 0, or describe "
+                                  "the programs that use them"};
 
                 rule_add_as(run, SEVERITY_NOTICE, &surplus);
         }

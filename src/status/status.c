@@ -394,7 +394,7 @@ static void add_problems(Judge *judge) {
                                 problems,
                                 problem_of(
                                         PROBLEM_SURPLUS_PAGES, NULL,
-                                        "check vm.nr_overcommit_hugepages, and what lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
+                                        "check nr_overcommit_hugepages of this page size, and what lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
                                 "node %u has %s surplus pages of %s, which disappear when they are freed",
                                 pool->node, format_count(arena, pool->surplus_pages),
                                 format_page_size(arena, pool->page_size_bytes));
