@@ -178,11 +178,14 @@ Kernel *kernel_new(const char *description) {
         if (kernel->n_sizes == 0)
                 take_line(kernel, "sizes 2M");
         kernel->adds_surplus = !is_since(kernel, 6, 7);
+        kernel->returns_early = is_since(kernel, 6, 9) && !is_since(kernel, 7, 2) &&
+                                !(kernel->release_minor == 12 && kernel->release_patch >= 117);
         kernel->gathers_on_own_nodes = is_since(kernel, 6, 12);
         kernel->demotes_in_bulk = is_since(kernel, 6, 12);
-        kernel->returns_early = is_since(kernel, 6, 9) &&
-                                !(kernel->release_minor == 12 && kernel->release_patch >= 117);
+        kernel->spares_surplus = !is_since(kernel, 6, 15);
         kernel->leaks_use = is_since(kernel, 6, 15);
+        kernel->gathers_nearest = is_since(kernel, 6, 16);
+        kernel->overcommits_gigantic = is_since(kernel, 6, 19);
         /* hugetlb_init_hstates(): each into the next smaller size. */
         for (unsigned i = 0; i + 1 < kernel->n_sizes; i++)
                 if (kernel->sizes[i + 1].bytes >= DEMOTE_MIN)

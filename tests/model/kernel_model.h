@@ -21,7 +21,7 @@
  * it is the process whose cpuset and policy count; NULL is one that may use all nodes.
  *
  * The rules stand in model_pool.c, model_fault.c and model_group.c, each with the name of the kernel's
- * function: Linux 6.1.176 (`6.1`) and 6.12.117 (`6.12`), mm/hugetlb.c, mm/hugetlb_cgroup.c,
+ * function: Linux 6.1.176 (`6.1`), 6.12.117 (`6.12`) and 7.2.12, mm/hugetlb.c, mm/hugetlb_cgroup.c,
  * mm/mempolicy.c. `release` chooses between them. kernel_script.c holds the model against a kernel.
  *
  * Left out, and never modelled by half: shared page tables (segments of 1G and more), punching holes,

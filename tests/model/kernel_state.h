@@ -157,10 +157,13 @@ struct Kernel {
         const char *release;
         /* Where kernels differ. */
         bool adds_surplus;         /* before 6.7: see pool_count_on_node() */
-        bool gathers_on_own_nodes; /* since 6.12: see pool_gather_surplus() */
-        bool demotes_in_bulk;      /* since 6.12: see pool_demote() */
         bool returns_early;        /* since 6.9, mended later: see zap() */
+        bool gathers_on_own_nodes; /* since 6.12: see gather_page() */
+        bool demotes_in_bulk;      /* since 6.12: see demote_some() */
+        bool spares_surplus;       /* before 6.15: see idle_pages() */
         bool leaks_use;            /* since 6.15: see subpool_undo() */
+        bool gathers_nearest;      /* since 6.16: see gather_page() */
+        bool overcommits_gigantic; /* since 6.19 */
         MemoryNode nodes[KERNEL_NODES_MAX];
         uint64_t memory_nodes; /* N_MEMORY */
         Size sizes[KERNEL_SIZES_MAX];

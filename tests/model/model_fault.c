@@ -179,7 +179,7 @@ int kernel_map(KernelProcess *process, const KernelMap *map, KernelMapping **ret
  * reservation back as if it had never been used, and has it restored when the page is freed: nothing
  * changes, but where a child still has the page. Then the host's count of reservations is too low until
  * the child has gone, even below 0, which reads as 18446744073709551615; and others' pages can be taken
- * away. Mended (`!folio_mapped()`) in 6.12.117; 6.18.44 has it. */
+ * away. Mended (`!folio_mapped()`) in 6.12.117 and 7.2; 6.18.44 has it. */
 static void zap(KernelMapping *mapping) {
         bool is_early = mapping->process->kernel->returns_early && mapping->is_owner &&
                         mapping->size->surplus == 0;

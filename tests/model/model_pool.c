@@ -174,12 +174,22 @@ static bool grow(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uin
         return true;
 }
 
+/* What set_max_huge_pages() takes for free pages of the pool's own. Before 6.15 it takes surplus pages that
+ * are in use for its own ones in use, and keeps as many free pages, which become surplus. */
+static uint64_t idle_pages(const Kernel *kernel, const Size *size) {
+        if (kernel->spares_surplus)
+                return size->n_free - size->surplus;
+        return size->n_free > persistent(size) ? sub_floored(size->n_free, size->surplus)
+                                               : size->n_free;
+}
+
 /* set_max_huge_pages(). */
 static int set_count(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uint64_t mems) {
         if (grow(kernel, size, count, nodes, mems)) {
                 /* Never below what is in use and reserved, over the whole host. On these nodes
                  * only. */
-                uint64_t at_least = MAX(count, size->reserved + size->n - size->n_free);
+                uint64_t at_least =
+                        MAX(count, size->reserved + persistent(size) - idle_pages(kernel, size));
 
                 while (at_least < persistent(size))
                         if (!remove_free(kernel, size, nodes, false))
@@ -233,7 +243,7 @@ int kernel_set_overcommit(Kernel *kernel, uint64_t page_bytes, uint64_t n_pages)
 
         if (!size)
                 return -ENOENT;
-        if (size->is_gigantic)
+        if (size->is_gigantic && !kernel->overcommits_gigantic)
                 return -EINVAL;
         size->overcommit = n_pages;
         return 0;
@@ -325,7 +335,7 @@ bool pool_alloc_surplus(Kernel *kernel, Size *size, unsigned near, uint64_t node
                         unsigned *ret_node) {
         const MemoryNode *from = &kernel->nodes[near];
 
-        if (size->is_gigantic || size->surplus >= size->overcommit)
+        if (size->surplus >= size->overcommit)
                 return false;
         for (unsigned i = 0; i < from->n_order; i++) {
                 unsigned node = from->order[i];
@@ -372,15 +382,17 @@ static unsigned writer_node(const Kernel *kernel, const KernelProcess *process) 
 }
 
 /* One page for gather_surplus_pages(). 6.1: from the node where the process runs, or the next,
- * whatever its policy. 6.12: for each of its nodes, lowest number first, from there or the next. */
+ * whatever its policy. 6.12: for each of its nodes, lowest number first, from there or the next. 6.16:
+ * from where it runs, or the next, of its own nodes. */
 static bool gather_page(Kernel *kernel, Size *size, const KernelProcess *process,
                         unsigned *ret_node) {
-        uint64_t mems = writer_mems(kernel, process);
+        uint64_t mems = writer_mems(kernel, process), own = bound_nodes(kernel, process);
 
-        if (!kernel->gathers_on_own_nodes)
-                return pool_alloc_surplus(kernel, size, writer_node(kernel, process), UINT64_MAX,
-                                          mems, ret_node);
-        NODES_FOREACH(node, bound_nodes(kernel, process))
+        if (!kernel->gathers_on_own_nodes || kernel->gathers_nearest)
+                return pool_alloc_surplus(kernel, size, writer_node(kernel, process),
+                                          kernel->gathers_nearest ? own : UINT64_MAX, mems,
+                                          ret_node);
+        NODES_FOREACH(node, own)
                 if (pool_alloc_surplus(kernel, size, node, UINT64_MAX, mems, ret_node))
                         return true;
         return false;

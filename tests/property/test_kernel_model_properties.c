@@ -13,7 +13,7 @@ enum { SEEDS = 60, LINES = 200, NODES_MAX = 4 };
 /* Each side of every change. */
 static const char *const releases[] = {
         "5.10.0", "6.1.176",  "6.6.60",   "6.7.0",   "6.8.12",
-        "6.9.0",  "6.12.107", "6.12.117", "6.18.44",
+        "6.9.0",  "6.12.107", "6.12.117", "6.18.44", "7.2.12",
 };
 
 static char *random_distances(Arena *arena, Random *random, unsigned node, unsigned n_nodes) {

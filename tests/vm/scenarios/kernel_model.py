@@ -23,16 +23,15 @@ def compared(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SEC)
 
 
+def check_same(done: subprocess.CompletedProcess[str], what: str) -> None:
+    check(done.returncode == 0, f"{what}: the model says what the kernel does", done.stdout + done.stderr)
+
+
 def same_as_the_model() -> None:
     note(f"kernel {os.uname().release}:\n{compared(['describe']).stdout}")
     written()
     for seed in range(1, SEEDS + 1):
-        done = compared(["compare-random", str(seed), str(LINES)])
-        check(
-            done.returncode == 0,
-            f"{LINES} random lines, seed {seed}: the model says what the kernel does",
-            done.stdout + done.stderr,
-        )
+        check_same(compared(["compare-random", str(seed), str(LINES)]), f"{LINES} random lines, seed {seed}")
     random_mounts()
 
 
@@ -48,11 +47,7 @@ def written() -> None:
         if done.returncode == 0 and skipped:
             skip(f"{script.name}: the model says what the kernel does", skipped[1])
             continue
-        check(
-            done.returncode == 0,
-            f"{script.name}: the model says what the kernel does",
-            done.stdout + done.stderr,
-        )
+        check_same(done, script.name)
 
 
 def random_mounts() -> None:
@@ -65,18 +60,14 @@ def random_mounts() -> None:
             note(f"after {n_compared}: {done.stderr}")
             break
         n_compared += 1
-        check(
-            done.returncode == 0,
-            f"{LINES} random lines with mounts, seed {seed}: the model says what the kernel does",
-            done.stdout + done.stderr,
-        )
+        check_same(done, f"{LINES} random lines with mounts, seed {seed}")
     check(n_compared > 0, "mounts were compared as well")
 
 
 SCENARIO = Scenario(
     nodes=(Node("12G"), Node("9G"), Node("512M", cpus=0)),
     suites=(),
-    more_suites=("bookworm", "trixie"),
+    more_suites=("bookworm", "trixie", "forky"),
     tools=("kernel-script",),
     boots=(
         # The nodes' memory is hardly touched: the kernel does not zero a page before it is.
