@@ -97,9 +97,7 @@ def charged(name: str) -> Charged:
 
 def mapped_pages(name: str) -> int:
     """Huge ones of the unit's main process."""
-    return sum(one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID"))) // (
-        DEFAULT_PAGE_BYTES
-    )
+    return sum(one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID"))) // (DEFAULT_PAGE_BYTES)
 
 
 def figure(name: str) -> int:

@@ -70,9 +70,7 @@ def ask_host(request: str) -> Any:
 def sh(command: str, timeout_sec: float = 60) -> subprocess.CompletedProcess[str]:
     """Runs a shell command and waits for it, whatever its exit status."""
     try:
-        return subprocess.run(
-            command, shell=True, capture_output=True, text=True, timeout=timeout_sec
-        )
+        return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=timeout_sec)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", f"no end within {timeout_sec} s")
 
@@ -120,9 +118,7 @@ def nodes() -> list[int]:
     return sorted(int(path.name[4:]) for path in SYSTEM_NODES.glob("node[0-9]*"))
 
 
-def pool(
-    node: int, counter: str = "nr_hugepages", page_bytes: int = DEFAULT_PAGE_BYTES
-) -> int | None:
+def pool(node: int, counter: str = "nr_hugepages", page_bytes: int = DEFAULT_PAGE_BYTES) -> int | None:
     """One of a node's counters of huge pages; None where the node has no pages of that size."""
     directory = SYSTEM_NODES / f"node{node}/hugepages/hugepages-{page_bytes // 1024}kB"
     return int((directory / counter).read_text()) if directory.exists() else None

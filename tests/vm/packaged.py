@@ -30,11 +30,7 @@ LIMITS = Path("/etc/security/limits.d/60-hugeplan.conf")
 GUARD = Path("/run/sysctl.d/zz-hugeplan.conf")
 SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # an administrator's own
 LIMIT_SEC = 1200  # a package manager is slow under emulation on a busy host
-UNITS = (
-    "hugeplan.socket",
-    "hugeplan.service",
-    "hugeplan-check.service",
-)
+UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
 
 
 def database_unit() -> str:

@@ -52,14 +52,7 @@ ATTEMPTS = 2
 SHOWN_LINES = 60
 
 # What in the journal is worth a look whatever the scenario; the units it names are added.
-RELEVANT = (
-    "hugeplan(?!-vm)",
-    "Failed to start",
-    "Kernel panic",
-    "Out of memory",
-    "oom-kill",
-    "segfault",
-)
+RELEVANT = ("hugeplan(?!-vm)", "Failed to start", "Kernel panic", "Out of memory", "oom-kill", "segfault")
 
 
 @dataclass(frozen=True)
@@ -166,9 +159,7 @@ def _origin(case: Case, options: argparse.Namespace) -> Path:
     return options.packages if case.scenario.is_packaged else options.destdir
 
 
-def _run_at_once(
-    cases: list[Case], options: argparse.Namespace, logs: Path, report: Report
-) -> None:
+def _run_at_once(cases: list[Case], options: argparse.Namespace, logs: Path, report: Report) -> None:
     """In processes of their own, those that may take longest first."""
     by_length = sorted(cases, key=lambda case: -sum(one.limit_sec for one in case.scenario.boots))
     with ProcessPoolExecutor(options.jobs, initializer=die_with_parent) as pool:
@@ -184,9 +175,7 @@ def _run_at_once(
             raise
 
 
-def _run_apart(
-    file: Path, suite: str, origin: Path, logs: Path, options: argparse.Namespace
-) -> KeptReport:
+def _run_apart(file: Path, suite: str, origin: Path, logs: Path, options: argparse.Namespace) -> KeptReport:
     report = KeptReport(options.verbose)
     run_case(Case(file.stem, suite, file, load_scenario(file)), origin, logs, report, options.keep)
     return report
@@ -318,9 +307,7 @@ class CaseRun:
     def _boot(self, number: int, boot: Boot, log_prefix: Path, arguments: str) -> None:
         with tempfile.TemporaryFile() as payload:
             case = self.case
-            write_payload(
-                payload, self.origin, case.scenario, case.file, case.suite, number, self.is_kept
-            )
+            write_payload(payload, self.origin, case.scenario, case.file, case.suite, number, self.is_kept)
             payload.flush()
             with Guest(
                 self.image,

@@ -84,8 +84,5 @@ Placement=bind
         f"/etc/postgresql/{VERSION}/main/conf.d/page_size.conf": "huge_page_size = 32MB\n",
         **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
     },
-    boots=(
-        Boot(base_of_4k, limit_sec=600),
-        Boot(base_of_16k, kernel="linux-image-arm64-16k", limit_sec=600),
-    ),
+    boots=(Boot(base_of_4k, limit_sec=600), Boot(base_of_16k, kernel="linux-image-arm64-16k", limit_sec=600)),
 )

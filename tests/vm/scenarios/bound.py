@@ -197,9 +197,7 @@ SCENARIO = Scenario(
         "/etc/systemd/system/cold.service": pages_service(f"reserve {COLD}"),
         "/etc/systemd/system/cold.service.d/zz.conf": "[Service]\nNUMAPolicy=default\n",
         "/etc/systemd/system/fails.service": "[Service]\nType=oneshot\nExecStart=/bin/false\n",
-        "/etc/hugeplan.d/20-mariadb.conf": (
-            f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
-        ),
+        "/etc/hugeplan.d/20-mariadb.conf": (f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"),
         **WITHOUT_INSPECTION,
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": f"""\
 [mariadb-5.5]

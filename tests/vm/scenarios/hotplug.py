@@ -173,9 +173,7 @@ SCENARIO = Scenario(
             f"[Instance]\nUnit=new.service\nPages={NEW_PAGES}\nPlacement=bind\nWaitTimeout=95s\n"
             f"Nodes={NEW}\n"
         ),
-        MOUNTED: (
-            "[Instance]\nUnit=mounted.service\nPages=5\nMount=/srv/files owner=daemon\nNodes=0\n"
-        ),
+        MOUNTED: ("[Instance]\nUnit=mounted.service\nPages=5\nMount=/srv/files owner=daemon\nNodes=0\n"),
         "/etc/hugeplan.d/50-sysv.conf": (
             "[Instance]\nUnit=sysv.service\nPages=5\nSharedMemory=sysv\nNodes=0\n"
         ),

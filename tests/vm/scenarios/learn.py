@@ -18,9 +18,7 @@ FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {
     # What anything ordered after sysinit.target will find.
-    "/etc/systemd/system/witness.service": pools_witness(
-        "After=hugeplan.service\nBefore=sysinit.target"
-    ),
+    "/etc/systemd/system/witness.service": pools_witness("After=hugeplan.service\nBefore=sysinit.target"),
     # Stands in for MongoDB, which Debian does not have.
     "/etc/systemd/system/mongod.service": """\
 [Service]

@@ -177,9 +177,7 @@ SCENARIO = Scenario(
             "[Instance]\nPages=100000\nPriority=10\nMount=/srv/short owner=daemon min_size=20M\n"
         ),
         "/etc/fstab": f"{ROOT}\ntmpfs /srv/tmpfs tmpfs size=1M 0 0\n",
-        "/etc/systemd/system/srv-unit.mount": (
-            "[Mount]\nWhat=tmpfs\nWhere=/srv/unit\nType=tmpfs\n"
-        ),
+        "/etc/systemd/system/srv-unit.mount": ("[Mount]\nWhat=tmpfs\nWhere=/srv/unit\nType=tmpfs\n"),
         "/srv/files/precious": "x\n",
         "/etc/systemd/system/orders.service": ORDERS,
         "/vm/mapper.py": MAPPER,

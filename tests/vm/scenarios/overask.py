@@ -32,10 +32,7 @@ def killed() -> list[str]:
 
 
 def host_lives() -> None:
-    for name, verdict, state in (
-        ("too-big", "refused", "failed"),
-        ("greedy", "degraded", "active"),
-    ):
+    for name, verdict, state in (("too-big", "refused", "failed"), ("greedy", "degraded", "active")):
         judged = instance(name)
         check_equal(judged["verdict"], verdict, f"{name} is {verdict}")
         check(judged["reason"], f"{name} is told why", judged)

@@ -66,8 +66,7 @@ def begins() -> bool:
     output(f"chown postgres: /etc/patroni/config.yml && install -d -o postgres -m 0700 {DATA}")
     output(f"mkdir -p {PROGRAMS} && ln -s {programs()}/* {PROGRAMS}")
     output("systemctl start etcd.service patroni.service", timeout_sec=120)
-    if not check(wait_for(postmaster, 240), "Patroni makes a cluster",
-                 said_by_patroni()[-20:]):
+    if not check(wait_for(postmaster, 240), "Patroni makes a cluster", said_by_patroni()[-20:]):
         return False
     wait_for(lambda: connections() == str(FEW), 60)
     # As the manual has it: in place of one of the links.
@@ -145,8 +144,7 @@ def asks_too_much() -> None:
     check_equal(instance("neighbour")["verdict"], "ready", "too much: a neighbour keeps its pages")
     check(sum(pools().values()) >= pages + 50, "too much: what it had is still there", pools())
     patronictl(f"edit-config --force -q -p shared_buffers={SHARED}MB")
-    check(wait_for(postmaster, 240), "taken back: Patroni starts it again by itself",
-          said_by_patroni()[-20:])
+    check(wait_for(postmaster, 240), "taken back: Patroni starts it again by itself", said_by_patroni()[-20:])
     check_equal(check_pages("taken back"), pages, "taken back: with the pages of before")
 
 

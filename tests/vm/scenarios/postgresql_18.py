@@ -39,9 +39,6 @@ SCENARIO = Scenario(
     nodes=(Node("6G"),),
     suites=(),
     more_suites=("forky",),
-    files={
-        **postgresql_files(VERSION, "4GB"),
-        "/etc/hugeplan.d/20-pg.conf": instance_of("4G"),
-    },
+    files={**postgresql_files(VERSION, "4GB"), "/etc/hugeplan.d/20-pg.conf": instance_of("4G")},
     boots=(Boot(by_rule, limit_sec=600),),
 )

@@ -9,15 +9,7 @@ import os
 import re
 import socket
 
-from databases import (
-    charged,
-    check_postgresql,
-    drop_in,
-    filling,
-    postgresql_files,
-    postgresql_unit,
-    psql,
-)
+from databases import (charged, check_postgresql, drop_in, filling, postgresql_files, postgresql_unit, psql)
 from guestlib import *
 from memory import CONFIG, configure, pools_witness, reload, watched_pools, witnessed
 from scenario import Boot, Node, Scenario
@@ -50,9 +42,7 @@ ExecStart=/bin/sh -c 'touch /run/big-started; exec sleep infinity'
 WantedBy=multi-user.target
 """,
     # What anything ordered after sysinit.target will find.
-    "/etc/systemd/system/witness.service": pools_witness(
-        "After=hugeplan.service\nBefore=sysinit.target"
-    ),
+    "/etc/systemd/system/witness.service": pools_witness("After=hugeplan.service\nBefore=sysinit.target"),
     **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
 }
 

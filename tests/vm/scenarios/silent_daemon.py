@@ -53,8 +53,7 @@ def boots_without_daemon() -> None:
     done = sh("hugeplanctl status")
     check("systemctl restart hugeplan.service" in done.stdout, "status says what to do", said(done))
     check_equal(unit(SOCKET_UNIT), "active", "the socket still listens")
-    check(unit(SERVICE) in ("activating", "deactivating"), "and the daemon is tried again",
-          unit(SERVICE))
+    check(unit(SERVICE) in ("activating", "deactivating"), "and the daemon is tried again", unit(SERVICE))
     tried = wait_for(lambda: restarts_of() > 0, 30)
     check(tried, "now as one that hangs in another way", unit(SERVICE))
 
@@ -268,17 +267,10 @@ SCENARIO = Scenario(
     files_on={"trixie": {PAUSES: pauses("3s", "30s")}},
     enable=("one.service", "two.service"),
     boots=(
-        Boot(
-            boots_without_daemon,
-            kernel_args=f"hugepages={sum(PLANNED.values())}",
-            files={DROPIN: HANGS},
-        ),
+        Boot(boots_without_daemon, kernel_args=f"hugepages={sum(PLANNED.values())}", files={DROPIN: HANGS}),
         Boot(
             lives_on,
-            files={
-                DROPIN: "# as it is\n",
-                "/etc/sysctl.d/50-mine.conf": f"vm.nr_hugepages = {SYSCTL}\n",
-            },
+            files={DROPIN: "# as it is\n", "/etc/sysctl.d/50-mine.conf": f"vm.nr_hugepages = {SYSCTL}\n"},
             limit_sec=900,
         ),
     ),

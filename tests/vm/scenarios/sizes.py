@@ -68,9 +68,7 @@ def postgresql() -> None:
 
 def mariadb() -> None:
     for pool, more in MARIADB_SETTINGS:
-        MARIADB_CONF.write_text(
-            f"[mariadbd]\nlarge-pages\ninnodb_buffer_pool_size = {pool}M\n{more}\n"
-        )
+        MARIADB_CONF.write_text(f"[mariadbd]\nlarge-pages\ninnodb_buffer_pool_size = {pool}M\n{more}\n")
         short = ", ".join(["MariaDB: " + f"{pool}M", *more.splitlines()])
         if not restarts(MARIADB, short):
             continue
@@ -99,9 +97,6 @@ SCENARIO = Scenario(
     nodes=(Node("2G"),),
     suites=(),
     more_suites=("trixie",),
-    files={
-        **postgresql_files(VERSION, "128MB"),
-        f"/etc/postgresql/{VERSION}/main/start.conf": "manual\n",
-    },
+    files={**postgresql_files(VERSION, "128MB"), f"/etc/postgresql/{VERSION}/main/start.conf": "manual\n"},
     boots=(Boot(real_servers, limit_sec=900),),
 )

@@ -17,10 +17,7 @@ LARGEST = 40 * 2 * MIB
 SHMALL = sum(SIZES.values()) * 2 * MIB * 9 // 8 // 4096
 LOWERED = "/etc/sysctl.d/50-small.conf"
 MASK = "/etc/systemd/system/masked.service.d/10-hugeplan.conf"
-MASKED = [
-    ("gate-masked", "notice", MASK),
-    ("unit-setting", "warning", "/etc/hugeplan.d/40-masked.conf"),
-]
+MASKED = [("gate-masked", "notice", MASK), ("unit-setting", "warning", "/etc/hugeplan.d/40-masked.conf")]
 LOGIN_LIMITS = "/etc/security/limits.d/60-hugeplan.conf"
 KERNEL = Path("/proc/sys/kernel")
 GROUP = Path("/proc/sys/vm/hugetlb_shm_group")
@@ -193,9 +190,7 @@ SCENARIO = Scenario(
     more_suites=("bookworm",),
     nodes=(Node("1G"),),
     files={
-        "/etc/sysusers.d/hugeplan-vm.conf": (
-            "u owner1 - - /tmp /bin/sh\nu owner2 - - /tmp /bin/sh\n"
-        ),
+        "/etc/sysusers.d/hugeplan-vm.conf": ("u owner1 - - /tmp /bin/sh\nu owner2 - - /tmp /bin/sh\n"),
         LOWERED: "# another's idea\nkernel.shmmax = 1048576\nkernel.shmall = 256\n",
         "/etc/hugeplan.d/10-one.conf": described("one", "Engine=oracle"),
         "/etc/hugeplan.d/20-two.conf": described("two", "SharedMemory=sysv"),

@@ -107,9 +107,4 @@ def boots() -> tuple[Boot, ...]:
     return tuple(made)
 
 
-SCENARIO = Scenario(
-    nodes=(Node("1536M"),),
-    files=WAYS[0].files,
-    enable=(WAYS[0].unit,),
-    boots=boots(),
-)
+SCENARIO = Scenario(nodes=(Node("1536M"),), files=WAYS[0].files, enable=(WAYS[0].unit,), boots=boots())
