@@ -88,10 +88,16 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
     return f"exit status {done.returncode}: {done.stdout}{done.stderr}".rstrip()
 
 
+def succeeds(command: str, text: str, timeout_sec: float = 60) -> subprocess.CompletedProcess[str]:
+    """Checks that a shell command exits with 0."""
+    done = sh(command, timeout_sec)
+    check(done.returncode == 0, text, said(done))
+    return done
+
+
 def systemctl(command: str, what: str | None = None) -> None:
     """What systemd is told to do has to succeed."""
-    done = sh(f"systemctl {command}", timeout_sec=120)
-    check(done.returncode == 0, what or command, said(done))
+    succeeds(f"systemctl {command}", what or command, timeout_sec=120)
 
 
 def wait_for(condition: Callable[[], Any], timeout_sec: float = 30) -> Any:

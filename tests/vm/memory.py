@@ -118,6 +118,4 @@ def configure(name: str, text: str | None) -> None:
 
 def reload() -> str:
     """What `hugeplanctl reload` says; it has to succeed."""
-    done = sh("hugeplanctl reload", timeout_sec=120)
-    check(done.returncode == 0, "hugeplanctl reload succeeds", said(done))
-    return done.stdout
+    return succeeds("hugeplanctl reload", "hugeplanctl reload succeeds", timeout_sec=120).stdout

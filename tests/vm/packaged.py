@@ -59,9 +59,7 @@ def write_drop_in() -> None:
 
 
 def check_dpkg(arguments: str, text: str) -> subprocess.CompletedProcess[str]:
-    done = sh(f"DEBIAN_FRONTEND=noninteractive dpkg {arguments}", timeout_sec=300)
-    check(done.returncode == 0, text, said(done))
-    return done
+    return succeeds(f"DEBIAN_FRONTEND=noninteractive dpkg {arguments}", text, timeout_sec=300)
 
 
 def check_known() -> None:
@@ -104,8 +102,7 @@ def check_without_hugeplan() -> None:
     SYSCTL.unlink()
     for node, pages in before.items():
         pool_file(node).write_text(str(pages))
-    done = sh(f"systemctl restart {database_unit()}")
-    check(done.returncode == 0, "PostgreSQL can be restarted without hugeplan", said(done))
+    systemctl(f"restart {database_unit()}", "PostgreSQL can be restarted without hugeplan")
     shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
     check(shared, "PostgreSQL has huge pages without hugeplan, too")
     check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL still answers")

@@ -79,8 +79,7 @@ def guarded() -> None:
     check("boot-guard" in problems, "guarded: status says so", problems)
     alerts = [one["MESSAGE"] for one in journal("--unit=hugeplan.service", "--priority=alert")]
     check(any("3 boots in a row" in one for one in alerts), "guarded: so does the log", alerts)
-    done = sh("hugeplanctl reload")
-    check(done.returncode == 0, "guarded: reload", said(done))
+    succeeds("hugeplanctl reload", "guarded: reload")
     check_equal(instance("new")["verdict"], "ready", "guarded: has everything planned again")
     check_equal(sum(pools().values()), OLD + NEW, "guarded: and the kernel agrees")
 
@@ -88,8 +87,7 @@ def guarded() -> None:
 def rescue() -> None:
     check_equal(sum(pools().values()), 0, "rescue: nothing is reserved")
     check_equal(unit("hugeplan.service"), "active", "rescue: hugeplan runs")
-    done = sh("hugeplanctl reload")
-    check(done.returncode == 0, "rescue: reload", said(done))
+    succeeds("hugeplanctl reload", "rescue: reload")
     check_equal(sum(pools().values()), OLD + NEW, "rescue: reserves when asked to")
     boot = output("cat /proc/sys/kernel/random/boot_id")
     check(counted()[4] != boot, "rescue: this boot neither fails nor proves anything")

@@ -24,8 +24,7 @@ def suggestions() -> dict[str, dict]:
 def start_second() -> None:
     """As its manual has it: a group of options, a directory, and `systemctl start`."""
     output("mariadb-install-db --user=mysql --datadir=/var/lib/mysql-second", timeout_sec=180)
-    done = sh(f"systemctl start {SECOND}", timeout_sec=120)
-    check(done.returncode == 0, "a second MariaDB runs by the template", said(done))
+    systemctl(f"start {SECOND}", "a second MariaDB runs by the template")
 
 
 def java_home() -> str:
@@ -68,8 +67,7 @@ def found() -> None:
     by_unit = suggestions()
     for name in UNITS:
         check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
-    done = sh("hugeplanctl import --write")
-    check(done.returncode == 0, "the files are written", said(done))
+    succeeds("hugeplanctl import --write", "the files are written")
     sh("systemctl daemon-reload")
     reload()
     for name in UNITS:

@@ -164,8 +164,7 @@ def learns_while_it_runs() -> None:
     check(wait_for(lambda: f"X-Seen=2M:{pages}" in LEARNED.read_text()),
           "running: it is seen to have mapped what it said")
     LEARNED.unlink()
-    done = sh("systemctl reload hugeplan.service")
-    check(done.returncode == 0, "running: it can be reloaded", said(done))
+    done = succeeds("systemctl reload hugeplan.service", "running: it can be reloaded")
     check(learned() >= pages and "X-Exact=no" in LEARNED.read_text(), "running: its rule says no less",
           LEARNED.read_text())
     # As of PostgreSQL up to 14, which cannot be asked.
@@ -188,8 +187,7 @@ def asked_though_given() -> None:
     described = (CONFIG / "20-pg-main.conf").read_text()
     configure("20-pg-main", f"{described}Memory={FIRST}M\n")
     output("systemctl daemon-reload")
-    done = sh("hugeplanctl reload")
-    check(done.returncode == 0, "given: it can be reloaded", said(done))
+    succeeds("hugeplanctl reload", "given: it can be reloaded")
     sh(f"systemctl restart {postgresql()}", timeout_sec=120)
     lines = messages("-u", postgresql())
     check(any("too small: PostgreSQL itself requires" in line and f"Pages=2M:{pages}" in line
@@ -209,10 +207,8 @@ def another_version_has_another_preference() -> None:
         if version == "7.0.15":
             configure("40-mongo", "[Instance]\nEngine=mongodb\n")
             sh("systemctl daemon-reload")
-            done = sh("hugeplanctl reload")
-            check(done.returncode == 0, "MongoDB: a reload takes it in", said(done))
-        done = sh("systemctl restart mongod.service", timeout_sec=120)
-        check(done.returncode == 0, f"MongoDB {version}: it starts", said(done))
+            succeeds("hugeplanctl reload", "MongoDB: a reload takes it in")
+        systemctl("restart mongod.service", f"MongoDB {version}: it starts")
         seen = Path("/run/mongod-saw").read_text()
         if version == "7.0.15":
             check(f"[{policy}]" in seen, f"MongoDB {version}: its preference is met when it starts", seen)

@@ -80,8 +80,7 @@ def begins() -> bool:
     configure("30-neighbour", "[Instance]\nPages=50\nUnit=neighbour.service\n")
     output("systemctl daemon-reload && hugeplanctl reload", timeout_sec=120)
     patronictl("edit-config --force -q -p huge_pages=on")
-    done = sh(f"systemctl restart {PATRONI}", timeout_sec=180)
-    check(done.returncode == 0, "Patroni starts behind its gate", said(done))
+    succeeds(f"systemctl restart {PATRONI}", "Patroni starts behind its gate", timeout_sec=180)
     return check(wait_for(postmaster, 200), "and PostgreSQL on huge pages", said_by_patroni()[-20:])
 
 

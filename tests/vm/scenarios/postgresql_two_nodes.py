@@ -69,8 +69,7 @@ def as_planned() -> None:
     # Survives service changes.
     pid = unit(POSTGRESQL, "MainPID")
     for verb in ("restart", "stop"):
-        done = sh(f"systemctl {verb} hugeplan.service")
-        check(done.returncode == 0, f"{verb}: hugeplan.service obeys", said(done))
+        systemctl(f"{verb} hugeplan.service", f"{verb}: hugeplan.service obeys")
         check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL does not notice")
         check_equal(pools(), PLANNED, f"{verb}: the pools stay")
     sh("systemctl start hugeplan.service")
@@ -110,8 +109,7 @@ def reloads() -> None:
     for preference in ("madvise", "never"):
         with open(HOST_CONF, "w") as file:
             file.write(original.replace("never", preference))
-        done = sh("systemctl reload hugeplan.service")
-        check(done.returncode == 0, f"reload succeeds ({preference})", said(done))
+        systemctl("reload hugeplan.service", f"reload succeeds ({preference})")
         check_equal(thp(), preference, f"reload applies what has changed ({preference})")
     check_equal(pools(), PLANNED, "reload leaves the pools alone")
 
@@ -198,17 +196,14 @@ def settles_beside_a_bound_one() -> None:
     configure("30-too-big", "[Instance]\nUnit=small.service\nPages=90\n")
     sh("systemctl daemon-reload")
     for command in (f"systemctl restart {POSTGRESQL}", "hugeplanctl reload"):
-        done = sh(command, timeout_sec=120)
-        check(done.returncode == 0, f"{command}", said(done))
+        succeeds(command, f"{command}", timeout_sec=120)
     check_equal(sum(pools().values()), PAGES + 90, "bound, beside one of 90 pages: both are planned")
     promised = charged(POSTGRESQL).promised
     check(promised > 100, "PostgreSQL has most of its pages still to touch", promised)
     configure("30-too-big", None)
-    done = sh("hugeplanctl reload")
-    check(done.returncode == 0, "the other one is removed", said(done))
+    succeeds("hugeplanctl reload", "the other one is removed")
     check_equal(pools(), {0: 0, 1: PAGES}, "its pages are given back at once, and no others")
-    done = sh(psql(filling(SHARED_BUFFERS)), timeout_sec=200)
-    check(done.returncode == 0, "PostgreSQL touches its buffers, and lives", said(done))
+    succeeds(psql(filling(SHARED_BUFFERS)), "PostgreSQL touches its buffers, and lives", timeout_sec=200)
     check_equal(set(charged(POSTGRESQL).used), {1}, "all of them on its node")
     check(charged(POSTGRESQL).promised < promised / 2, "they were promised", charged(POSTGRESQL))
 

@@ -180,8 +180,7 @@ def filled() -> None:
 
 
 def cold() -> None:
-    done = sh(f"systemctl restart {postgresql()}", timeout_sec=120)
-    check(done.returncode == 0, "PostgreSQL is restarted", said(done))
+    systemctl(f"restart {postgresql()}", "PostgreSQL is restarted")
     now = charged(postgresql())
     check(sum(now.used.values()) < 40 < 100 < now.promised,
           "and has touched few of the pages that it was promised", now)

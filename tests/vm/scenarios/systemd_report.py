@@ -35,8 +35,7 @@ def reported() -> None:
 
 def ask(verb: str) -> list[dict]:
     """A metric that systemd finds not valid is an error."""
-    done = sh(f"{PROGRAM} --json=short {verb} {SOURCE}")
-    check(done.returncode == 0, f"systemd-report {verb}", said(done))
+    done = succeeds(f"{PROGRAM} --json=short {verb} {SOURCE}", f"systemd-report {verb}")
     return [json.loads(line) for line in done.stdout.replace("\x1e", "").splitlines() if line.startswith("{")]
 
 

@@ -48,9 +48,7 @@ WAYS = (
 
 
 def ask_import(*options: str) -> dict[str, Any]:
-    done = sh(f"hugeplanctl --json import {' '.join(options)}")
-    check(done.returncode == 0, "import", said(done))
-    return json.loads(done.stdout)
+    return json.loads(succeeds(f"hugeplanctl --json import {' '.join(options)}", "import").stdout)
 
 
 def of_2m(imported: dict[str, Any]) -> dict[str, Any]:

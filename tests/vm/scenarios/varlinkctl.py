@@ -33,8 +33,7 @@ def talk() -> None:
     ):
         done = sh(f"varlinkctl {command}")
         check(done.returncode == 0 and expected in done.stdout, f"varlinkctl {command}", said(done))
-    done = sh(f"varlinkctl introspect {SOCKET} {INTERFACE} | varlinkctl validate-idl /dev/stdin")
-    check(done.returncode == 0, "the description is valid", said(done))
+    succeeds(f"varlinkctl introspect {SOCKET} {INTERFACE} | varlinkctl validate-idl /dev/stdin", "the description is valid")
     done = sh(f"varlinkctl list-methods {SOCKET}")
     for method in ("Describe", "Wait", "Plan", "Reload"):
         check(f"{INTERFACE}.{method}" in done.stdout.split(), f"{method} is listed", said(done))
@@ -59,8 +58,7 @@ def answers() -> None:
     check_equal(pools(), PLANNED, "Reload of an unchanged plan changes nothing")
     done = sh(f"timeout 3 varlinkctl --json=short --more call {SOCKET} {INTERFACE}.Describe '{{}}'")
     check('"instances"' in done.stdout, "Describe with more answers at once", said(done))
-    done = sh(f"{AS_NOBODY} varlinkctl call {SOCKET} {INTERFACE}.Describe '{{}}'")
-    check(done.returncode == 0, "everyone may read", said(done))
+    succeeds(f"{AS_NOBODY} varlinkctl call {SOCKET} {INTERFACE}.Describe '{{}}'", "everyone may read")
 
 
 def refuses() -> None:
@@ -113,8 +111,7 @@ def metrics(method: str) -> list[dict]:
 
 def call(method: str, parameters: dict | None = None) -> dict:
     arguments = json.dumps(parameters or {})
-    done = sh(f"varlinkctl --json=short call {SOCKET} {INTERFACE}.{method} '{arguments}'")
-    check(done.returncode == 0, f"varlinkctl call {method}", said(done))
+    done = succeeds(f"varlinkctl --json=short call {SOCKET} {INTERFACE}.{method} '{arguments}'", f"varlinkctl call {method}")
     return json.loads(done.stdout or "{}")
 
 
