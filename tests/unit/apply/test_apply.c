@@ -108,6 +108,12 @@ static Run run_of(const Tree *tree, const Config *config, Ledger *ledger, const 
         return run;
 }
 
+/* What the next plan is told of pools that stay below their targets. */
+static PoolLimits limits_of(const Run *run) {
+        return apply_limits(run->tree->arena, run->apply,
+                            probe_topology(run->tree->root, run->tree->arena));
+}
+
 static const Config *config_of(const Tree *tree, const char *lines) {
         return config_line(tree->arena, "a %s", lines);
 }
@@ -351,8 +357,7 @@ TREE_TEST(short_write) {
         apply_progress(run.apply, &done, &all);
         assert_int_equal(done, 37);
         assert_int_equal(all, 100);
-        const PoolLimits limits =
-                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+        const PoolLimits limits = limits_of(&run);
 
         assert_int_equal(limits.n, 1);
         assert_int_equal(limits.items[0].node, 1);
@@ -372,8 +377,7 @@ TREE_TEST(clamped) {
         set_free(tree, 0, run.free_bytes);
         run_all(&run);
         assert_text(run.trace.string, "2M@0:write20");
-        const PoolLimits limits =
-                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+        const PoolLimits limits = limits_of(&run);
 
         assert_int_equal(limits.items[0].reason.kind, REASON_NOT_ENOUGH_MEMORY);
 }
@@ -400,19 +404,23 @@ TREE_TEST(surplus) {
         assert_text(run.trace.string, "2M@0:write42");
 }
 
-/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: the host's count is set first, to
- * what is there. */
+/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given; and since then the count of any node
+ * would have the kernel take all memory where a node has more surplus pages than pages. The host's count is set first,
+ * to what is there. */
 TREE_TEST(surplus_elsewhere) {
-        static const char node_file[] =
-                "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
         static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
         static const struct {
-                const char *release, *surplus, *path, *text;
+                const char *release;
+                uint64_t pages;
+                const char *surplus, *adopted; /* the text; NULL: it is not done */
         } kernels[] = {
-                {"6.1.0-30-amd64\n", "20\n", host_file, "34\n"},
-                {"6.1.0-30-amd64\n", "5\n", host_file, "34\n"},
-                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
-                {"6.7.0\n", "20\n", node_file, "12\n"},
+                {"6.1.0-30-amd64\n", 30, "20\n", "34\n"},
+                {"6.1.0-30-amd64\n", 30, "5\n", "34\n"},
+                {"6.1.0-30-amd64\n", 30, "0\n", NULL},
+                {"6.7.0\n", 30, "20\n", NULL},
+                {"6.18.0\n", 3, "3\n", NULL},
+                {"6.1.0-30-amd64\n", 3, "5\n", "7\n"},
+                {"6.18.0\n", 3, "5\n", "7\n"},
         };
         ApplyOperation operation;
 
@@ -420,51 +428,20 @@ TREE_TEST(surplus_elsewhere) {
         for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
                 tree_write(tree, PATH_OSRELEASE, kernels[i].release);
                 set_pool(tree, 0, 2048, 4);
-                set_pool(tree, 1, 2048, 30);
-                tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), kernels[i].surplus);
-                Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-
-                assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_adopting_surplus,
-                                 text_equals(kernels[i].path, host_file));
-                assert_text(operation.path, kernels[i].path);
-                assert_text(operation.text, kernels[i].text);
-        }
-}
-
-/* A node with more surplus pages than pages: since 6.7 any node's count would have the kernel take all
- * memory, so that the host's count is set first, to what is there. */
-TREE_TEST(more_surplus_than_pages) {
-        static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-        static const struct {
-                const char *release, *surplus;
-        } kernels[] = {
-                {"6.18.0\n", "5\n"},
-                {"6.18.0\n", "3\n"}, /* the one where it is not done */
-                {"6.1.0-30-amd64\n", "5\n"},
-        };
-        ApplyOperation operation;
-
-        make_host(tree);
-        for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
-                tree_write(tree, PATH_OSRELEASE, kernels[i].release);
-                set_pool(tree, 0, 2048, 4);
-                set_pool(tree, 1, 2048, 3);
+                set_pool(tree, 1, 2048, kernels[i].pages);
                 tree_write(tree, host_file, "7\n");
                 tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), kernels[i].surplus);
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+                bool is_adopting = kernels[i].adopted != NULL;
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_adopting_surplus, i != 1);
-                if (i != 1) {
-                        assert_text(operation.path, host_file);
-                        assert_text(operation.text, "7\n");
-                }
+                assert_int_equal(operation.is_adopting_surplus, is_adopting);
+                assert_text(operation.path,
+                            is_adopting ? host_file : pool_path(tree, 0, 2048, "nr_hugepages"));
+                assert_text(operation.text, is_adopting ? kernels[i].adopted : "12\n");
         }
         /* Then nothing was learned, and nothing else is written by this plan; or, where that fails, of this
          * size nothing at all. */
-        tree_write(tree, PATH_OSRELEASE, kernels[0].release);
-        tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), "5\n");
         tree_write(tree, host_file, "0\n");
         Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
@@ -550,8 +527,7 @@ TREE_TEST(split_and_grown) {
         assert_int_equal(n, 3);
         assert_int_equal(results[0].demoted_pages, 1);
         assert_int_equal(results[0].escalation.records.items[0].action, ESCALATION_DEMOTE);
-        assert_int_equal(
-                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena)).n, 0);
+        assert_int_equal(limits_of(&run).n, 0);
 }
 
 /* A kernel that does not split is not asked twice, and the next plan knows. */
@@ -564,8 +540,7 @@ TREE_TEST(split_refused) {
         apply_done(run.apply, &operation, -EINVAL, 1000);
         run_all(&run);
         assert_null(strstr(run.trace.string, "demote"));
-        const PoolLimits limits =
-                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+        const PoolLimits limits = limits_of(&run);
 
         assert_int_equal(limits.n, 2);
         assert_true(limits.items[0].cannot_demote);
@@ -601,11 +576,58 @@ TREE_TEST(refused_write) {
         apply_done(run.apply, &operation, -EACCES, 10);
         assert_false(apply_next(run.apply, 0, &operation));
         assert_int_equal(apply_results(run.apply, &n)[0].error, -EACCES);
-        const PoolLimits limits =
-                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+        const PoolLimits limits = limits_of(&run);
 
         assert_int_equal(limits.items[0].reason.kind, REASON_WRITE_FAILED);
         assert_contains(limits.items[0].reason.text, "Permission denied");
+}
+
+/* A run on a node that is full of page cache, of which 100 pages came by the first write. */
+static Run run_short_of(const Tree *tree, ApplyOperation *ret) {
+        make_host(tree);
+        tree_write(tree, "/sys/devices/system/node/node0/meminfo",
+                   "Node 0 MemTotal: 16777216 kB\n"
+                   "Node 0 MemFree: 1048576 kB\n"
+                   "Node 0 Inactive(file): 12582912 kB\n");
+        Run run = run_new(tree, "Pages=2000\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, ret));
+        set_pool(tree, 0, 2048, 100);
+        apply_done(run.apply, ret, 0, 1000);
+        assert_true(apply_next(run.apply, 0, ret));
+        assert_int_equal(ret->move.action, ESCALATION_RECLAIM);
+        return run;
+}
+
+/* The node's own file knows swappiness=; the control group's may not, and is told only where there is swap. */
+TREE_TEST(reclaim_swaps_nothing) {
+        static const char own[] = "/sys/devices/system/node/node0/reclaim";
+        static const struct {
+                bool can_reclaim;
+                uint64_t swap_bytes;
+                const char *path, *more;
+        } cases[] = {
+                {true, 0, own, " swappiness=0"},
+                {true, GIB, own, " swappiness=0"},
+                {false, 0, PATH_CGROUP_RECLAIM, ""},
+                {false, GIB, PATH_CGROUP_RECLAIM, " swappiness=0"},
+        };
+        ApplyOperation operation;
+
+        tree_write(tree, PATH_CGROUP_RECLAIM, "");
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                if (cases[i].can_reclaim)
+                        tree_write(tree, own, "");
+                else
+                        remove(tree_path(tree, own));
+                tree_write(tree, PATH_MEMINFO,
+                           arena_printf(tree->arena, "SwapTotal: %" PRIu64 " kB\n",
+                                        cases[i].swap_bytes / KIB));
+                run_short_of(tree, &operation);
+                assert_text(operation.path, cases[i].path);
+                assert_text(operation.text, arena_printf(tree->arena, "%" PRIu64 "%s\n",
+                                                         operation.move.bytes, cases[i].more));
+        }
 }
 
 /* A node that gives up less cache than it was asked for has done what it could. */
@@ -613,66 +635,14 @@ TREE_TEST(short_reclaim) {
         ApplyOperation operation;
         size_t n;
 
-        make_host(tree);
         tree_write(tree, "/sys/devices/system/node/node0/reclaim", "");
-        tree_write(tree, "/sys/devices/system/node/node0/meminfo",
-                   "Node 0 MemTotal: 16777216 kB\n"
-                   "Node 0 MemFree: 1048576 kB\n"
-                   "Node 0 Inactive(file): 12582912 kB\n");
-        Run run = run_new(tree, "Pages=2000\nPageSize=2M\nNodes=0");
+        const Run run = run_short_of(tree, &operation);
 
-        assert_true(apply_next(run.apply, 0, &operation));
-        set_pool(tree, 0, 2048, 100);
-        apply_done(run.apply, &operation, 0, 1000);
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_int_equal(operation.move.action, ESCALATION_RECLAIM);
         apply_done(run.apply, &operation, -EAGAIN, 1000);
         const ApplyResult *results = apply_results(run.apply, &n);
 
         assert_int_equal(results[0].escalation.records.n, 2);
         assert_int_equal(results[0].escalation.records.items[1].error, 0);
-}
-
-/* The path and the text of a reclaim on a node that has a file of its own for it, or not, of a host with so much
- * swap. */
-static void assert_reclaim(const Tree *tree, bool can_reclaim, uint64_t swap_bytes,
-                           const char *path, bool says_swappiness) {
-        static const char own[] = "/sys/devices/system/node/node0/reclaim";
-        ApplyOperation operation;
-
-        make_host(tree);
-        if (can_reclaim)
-                tree_write(tree, own, "");
-        else
-                remove(tree_path(tree, own));
-        tree_write(tree, PATH_CGROUP_RECLAIM, "");
-        tree_write(tree, PATH_MEMINFO,
-                   arena_printf(tree->arena, "SwapTotal: %" PRIu64 " kB\n", swap_bytes / KIB));
-        tree_write(tree, "/sys/devices/system/node/node0/meminfo",
-                   "Node 0 MemTotal: 16777216 kB\n"
-                   "Node 0 MemFree: 1048576 kB\n"
-                   "Node 0 Inactive(file): 12582912 kB\n");
-        Run run = run_new(tree, "Pages=2000\nPageSize=2M\nNodes=0");
-
-        assert_true(apply_next(run.apply, 0, &operation));
-        set_pool(tree, 0, 2048, 100);
-        apply_done(run.apply, &operation, 0, 1000);
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_int_equal(operation.move.action, ESCALATION_RECLAIM);
-        assert_text(operation.path, path);
-        assert_text(operation.text,
-                    arena_printf(tree->arena, "%" PRIu64 "%s\n", operation.move.bytes,
-                                 says_swappiness ? " swappiness=0" : ""));
-}
-
-/* The node's own file knows swappiness=; the control group's may not, and is told only where there is swap. */
-TREE_TEST(reclaim_swaps_nothing) {
-        static const char own[] = "/sys/devices/system/node/node0/reclaim";
-
-        assert_reclaim(tree, true, 0, own, true);
-        assert_reclaim(tree, true, GIB, own, true);
-        assert_reclaim(tree, false, 0, PATH_CGROUP_RECLAIM, false);
-        assert_reclaim(tree, false, GIB, PATH_CGROUP_RECLAIM, true);
 }
 
 TREE_TEST(hurry) {

@@ -21,12 +21,16 @@ typedef struct Kernel {
         uint64_t usec_per_page;
         uint64_t now_usec;
         int write_error;
+        uint64_t to_pages;                /* what it is to have; 0: 100 */
+        const EscalationOptions *options; /* NULL: the usual ones */
         /* What was seen. */
-        uint64_t most_asked, n_writes, n_reclaims, n_compacts, n_drops, reclaimed_bytes;
+        uint64_t reclaimed_bytes;
         Text trace; /* "w100 r c w100" */
 } Kernel;
 
 static const uint64_t page_bytes = 2 * MIB;
+
+static const EscalationOptions usual = {true, true, false, UINT64_MAX};
 
 static uint64_t room_pages(const Kernel *kernel) {
         return sub_floored(kernel->whole + kernel->scattered + kernel->cached, kernel->keep_pages);
@@ -43,8 +47,6 @@ static EscalationView look(const Kernel *kernel) {
 }
 
 static void do_write(Kernel *kernel, uint64_t pages) {
-        kernel->n_writes++;
-        kernel->most_asked = MAX(kernel->most_asked, pages);
         if (kernel->write_error < 0)
                 return;
         if (pages < kernel->persistent) {
@@ -62,7 +64,6 @@ static void do_write(Kernel *kernel, uint64_t pages) {
 static void do_compact(Kernel *kernel) {
         uint64_t pages = MIN(kernel->scattered, kernel->compact_limit);
 
-        kernel->n_compacts++;
         kernel->scattered -= pages;
         kernel->whole += pages;
         kernel->now_usec += USEC_PER_SEC / 10;
@@ -81,7 +82,6 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
         case ESCALATION_RECLAIM: {
                 uint64_t pages = MIN(move->bytes / page_bytes, kernel->cached);
 
-                kernel->n_reclaims++;
                 kernel->reclaimed_bytes += move->bytes;
                 kernel->cached -= pages;
                 kernel->pinned += pages * kernel->spoilt_in_10 / 10;
@@ -92,7 +92,6 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
                 do_compact(kernel);
                 break;
         default:
-                kernel->n_drops++;
                 kernel->scattered += kernel->cached;
                 kernel->cached = 0;
                 break;
@@ -100,9 +99,10 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
 }
 
 /* Runs to the end; checks at every step what must never happen. */
-static Escalation escalate(Arena *arena, Kernel *kernel, uint64_t to_pages,
-                           const EscalationOptions *options) {
-        Escalation escalation = escalation_new(arena, page_bytes, to_pages, options);
+static Escalation escalate(Arena *arena, Kernel *kernel) {
+        uint64_t to_pages = kernel->to_pages > 0 ? kernel->to_pages : 100;
+        Escalation escalation = escalation_new(arena, page_bytes, to_pages,
+                                               kernel->options ? kernel->options : &usual);
 
         kernel->trace = text_in(arena);
         for (unsigned step = 0;; step++) {
@@ -114,8 +114,10 @@ static Escalation escalate(Arena *arena, Kernel *kernel, uint64_t to_pages,
                 /* It says no more than what is to be done. */
                 assert_true(move.action == ESCALATION_WRITE || move.pages == 0);
                 assert_true(move.action == ESCALATION_RECLAIM || move.bytes == 0);
-                if (move.action == ESCALATION_DONE)
+                if (move.action == ESCALATION_DONE) {
+                        assert_int_equal(escalation.records.n, step);
                         return escalation;
+                }
                 if (move.action == ESCALATION_WRITE) {
                         assert_true(move.pages <= MAX(to_pages, before));
                         if (move.pages > before)
@@ -133,43 +135,132 @@ static Escalation escalate(Arena *arena, Kernel *kernel, uint64_t to_pages,
         }
 }
 
-static const EscalationOptions everything = {true, true, true, UINT64_MAX};
-static const EscalationOptions usual = {true, true, false, UINT64_MAX};
-static const EscalationOptions nothing = {false, false, false, UINT64_MAX};
+/* "w100 c w100: 100 pages, 1 rounds, 0 idle", and what is not as usual. */
+static const char *escalated(Arena *arena, const Kernel *before) {
+        Kernel kernel = *before;
+        const Escalation escalation = escalate(arena, &kernel);
+        Text text = text_in(arena);
 
-TEST(nothing_to_do) {
-        Kernel kernel = {.persistent = 10, .whole = 100};
-
-        escalate(arena, &kernel, 10, &usual);
-        assert_text(text_string(&kernel.trace), "");
+        text_printf(&text, "%s: %" PRIu64 " pages, %u rounds, %u idle",
+                    text_excerpt(arena, text_string(&kernel.trace), 90), kernel.persistent,
+                    escalation.n_rounds, escalation.idle_rounds);
+        if (kernel.reclaimed_bytes > 0)
+                text_printf(&text, ", %" PRIu64 " reclaimed", kernel.reclaimed_bytes / page_bytes);
+        if (escalation.is_clamped)
+                text_add(&text, ", clamped");
+        if (escalation.write_error < 0)
+                text_printf(&text, ", %s", strerrorname_np(-escalation.write_error));
+        return text_string(&text);
 }
 
-TEST(one_write) {
-        Kernel kernel = {.persistent = 0, .whole = 1000};
-        Escalation escalation = escalate(arena, &kernel, 100, &usual);
+TEST(moves) {
+        static const EscalationOptions everything = {true, true, true, UINT64_MAX};
+        static const EscalationOptions nothing = {false, false, false, UINT64_MAX};
+        static const EscalationOptions no_compact = {false, true, false, UINT64_MAX};
+        static const EscalationOptions no_reclaim = {true, false, false, UINT64_MAX};
+        static const EscalationOptions only_drop = {false, false, true, UINT64_MAX};
+        /* Compacting takes 0.1 s: three rounds begin before the one, and none when the other has come. */
+        static const EscalationOptions until_250 = {true, true, false, 250 * USEC_PER_MSEC};
+        static const EscalationOptions until_200 = {true, true, false, 200 * USEC_PER_MSEC};
+        static const struct {
+                Kernel kernel;
+                const char *escalated;
+        } cases[] = {
+                {{.persistent = 10, .whole = 100, .to_pages = 10}, ": 10 pages, 0 rounds, 0 idle"},
+                {{.whole = 1000}, "w100: 100 pages, 0 rounds, 0 idle"},
+                /* 1 GiB first; quick slices grow, slow ones (here of 50 pages a second) shrink. */
+                {{.whole = 100000, .to_pages = 20000},
+                 "w512 w4608 w20000: 20000 pages, 0 rounds, 0 idle"},
+                {{.whole = 10000, .usec_per_page = 20000, .to_pages = 1000},
+                 "w512 w640 w672 w704 w736 w768 w800 w832 w864 w896 w928 w960 w992 w1000: 1000 pages, 0 rounds, 0 idle"},
+                /* What is in use is not given back; it is not tried twice. */
+                {{.persistent = 100, .to_pages = 40}, "w40: 40 pages, 0 rounds, 0 idle"},
+                {{.persistent = 100, .write_error = -EBUSY, .to_pages = 40},
+                 "w40: 100 pages, 0 rounds, 0 idle, EBUSY"},
+                /* 40 of 100 pages at once, the rest free but scattered: compaction alone. */
+                {{.whole = 40, .scattered = 200, .compact_limit = 1000},
+                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
+                /* Full of page cache: reclaim what is missing and an eighth, compact, write. */
+                {{.whole = 20, .cached = 500, .compact_limit = 1000},
+                 "w100 r c w100: 100 pages, 1 rounds, 0 idle, 90 reclaimed"},
+                /* Where twice as much is free as is missing, compaction is to put it together, and the cache
+                 * stays. */
+                {{.scattered = 200, .cached = 500, .compact_limit = 1000},
+                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
+                {{.scattered = 199, .cached = 500, .compact_limit = 1000},
+                 "w100 r c w100: 100 pages, 1 rounds, 0 idle, 112 reclaimed"},
+                /* As long as rounds bring pages they go on, but not for ever: others wait to be served. */
+                {{.whole = 10, .scattered = 200, .compact_limit = 20},
+                 "w100 c w100 c w100 c w100 c w100 c w100: 100 pages, 5 rounds, 0 idle"},
+                {{.scattered = 10000, .compact_limit = 1, .to_pages = 1000},
+                 "w512 c w512 c w513 c w514 c w515 c w516 c w517 c w518 c w519 c w520 c w521 c w522 c w52...: 64 pages, 64 rounds, 0 idle"},
+                /* Three idle ones end it; the second reclaims although memory is free, for compaction brought
+                 * nothing. */
+                {{.whole = 30, .scattered = 300, .cached = 300},
+                 "w100 c w100 r c w100 r c w100: 30 pages, 3 rounds, 3 idle, 236 reclaimed"},
+                {{.whole = 30, .scattered = 300}, "w100 c w100 c w100: 30 pages, 2 rounds, 2 idle"},
+                /* A gain in between begins the count anew. */
+                {{.whole = 30, .scattered = 5, .cached = 300, .compact_limit = 5, .to_pages = 45},
+                 "w45 r c w45 r c w45 c w45: 45 pages, 3 rounds, 0 idle, 39 reclaimed"},
+                /* Most of what is reclaimed lies beside pinned memory: the second reclaim asks for twice as
+                 * much, the third for four times, and so on up to eight times what is missing. */
+                {{.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 9},
+                 "w100 r c w100 r c w100 r c w100 r c w100 r c w100: 100 pages, 5 rounds, 0 idle, 794 reclaimed"},
+                /* Where it brings nothing at all, it ends with four times what is missing. */
+                {{.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 10},
+                 "w100 r c w100 r c w100 r c w100: 20 pages, 3 rounds, 3 idle, 630 reclaimed"},
+                /* Never more than there is. */
+                {{.whole = 20, .cached = 100, .compact_limit = 1000, .spoilt_in_10 = 10},
+                 "w100 r c w30 r: 20 pages, 2 rounds, 1 idle, 100 reclaimed, clamped"},
+                /* Caches are dropped once, and only when nothing else has helped. */
+                {{.whole = 30, .scattered = 500, .cached = 50, .options = &everything},
+                 "w100 c w100 r c w100 d c w100 c w100: 30 pages, 4 rounds, 2 idle, 50 reclaimed"},
+                {{.whole = 40, .scattered = 200, .compact_limit = 1000, .options = &everything},
+                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
+                {{.whole = 30, .scattered = 500, .options = &only_drop},
+                 "w100 w100 w100 d w100 w100: 30 pages, 4 rounds, 2 idle"},
+                {{.whole = 30, .scattered = 300, .compact_limit = 1000, .options = &nothing},
+                 "w100: 30 pages, 0 rounds, 0 idle"},
+                {{.whole = 30, .cached = 300, .compact_limit = 1000, .options = &no_compact},
+                 "w100 r w100 r w100 r w100: 30 pages, 3 rounds, 3 idle, 301 reclaimed"},
+                {{.whole = 30, .cached = 300, .compact_limit = 1000, .options = &no_reclaim},
+                 "w100 c w100 c w100: 30 pages, 2 rounds, 2 idle"},
+                /* Never more than there is room for, however much was planned. */
+                {{.whole = 100, .keep_pages = 40, .to_pages = 90},
+                 "w60: 60 pages, 0 rounds, 0 idle, clamped"},
+                {{.whole = 100, .keep_pages = 200, .to_pages = 90},
+                 ": 0 pages, 0 rounds, 0 idle, clamped"},
+                {{.whole = 10,
+                  .scattered = 10000,
+                  .compact_limit = 10,
+                  .to_pages = 1000,
+                  .options = &until_250},
+                 "w512 c w522 c w532 c w542: 40 pages, 3 rounds, 0 idle"},
+                {{.whole = 10,
+                  .scattered = 10000,
+                  .compact_limit = 10,
+                  .to_pages = 1000,
+                  .options = &until_200},
+                 "w512 c w522 c w532: 30 pages, 2 rounds, 0 idle"},
+                /* A deadline that is over still lets the plain writes happen. */
+                {{.whole = 5000,
+                  .now_usec = 10 * USEC_PER_SEC,
+                  .to_pages = 1000,
+                  .options = &until_200},
+                 "w512 w1000: 1000 pages, 0 rounds, 0 idle"},
+                {{.whole = 50,
+                  .scattered = 5000,
+                  .compact_limit = 1000,
+                  .now_usec = 10 * USEC_PER_SEC,
+                  .to_pages = 1000,
+                  .options = &until_200},
+                 "w512: 50 pages, 0 rounds, 0 idle"},
+                {{.whole = 1000, .write_error = -EINVAL, .options = &everything},
+                 "w100: 0 pages, 0 rounds, 0 idle, EINVAL"},
+        };
 
-        assert_text(text_string(&kernel.trace), "w100");
-        assert_int_equal(escalation.records.n, 1);
-        assert_int_equal(escalation.n_rounds, 0);
-        assert_false(escalation.is_clamped);
-}
-
-TEST(slices) {
-        Kernel kernel = {.whole = 100000};
-
-        /* 1 GiB first; quick slices grow. */
-        escalate(arena, &kernel, 20000, &usual);
-        assert_text(text_string(&kernel.trace), "w512 w4608 w20000");
-        assert_int_equal(kernel.persistent, 20000);
-}
-
-TEST(slow_slices_shrink) {
-        Kernel kernel = {.whole = 10000, .usec_per_page = 20000}; /* 50 pages a second */
-
-        escalate(arena, &kernel, 1000, &usual);
-        assert_text(text_string(&kernel.trace),
-                    "w512 w640 w672 w704 w736 w768 w800 w832 w864 w896 w928 w960 w992 w1000");
-        assert_int_equal(kernel.persistent, 1000);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(escalated(arena, &cases[i].kernel), cases[i].escalated);
 }
 
 /* A slice that took about as long as it should is followed by one of its size, a quick one by eight times as
@@ -201,165 +292,6 @@ TEST(slices_fit_time) {
         }
 }
 
-TEST(gives_back_once) {
-        Kernel kernel = {.persistent = 100};
-
-        escalate(arena, &kernel, 40, &usual);
-        assert_text(text_string(&kernel.trace), "w40");
-        /* What is in use stays; it is not tried twice. */
-        kernel = (Kernel){.persistent = 100, .write_error = -EBUSY};
-        escalate(arena, &kernel, 40, &usual);
-        assert_text(text_string(&kernel.trace), "w40");
-        assert_int_equal(kernel.persistent, 100);
-}
-
-/* 40 of 100 pages at once, the rest free but scattered: compaction alone. */
-TEST(fragmented) {
-        Kernel kernel = {.whole = 40, .scattered = 200, .compact_limit = 1000};
-        Escalation escalation = escalate(arena, &kernel, 100, &usual);
-
-        assert_text(text_string(&kernel.trace), "w100 c w100");
-        assert_int_equal(kernel.persistent, 100);
-        assert_int_equal(escalation.n_rounds, 1);
-}
-
-/* Full of page cache: reclaim what is missing and an eighth, compact, write. */
-TEST(page_cache) {
-        Kernel kernel = {.whole = 20, .cached = 500, .compact_limit = 1000};
-
-        escalate(arena, &kernel, 100, &usual);
-        assert_text(text_string(&kernel.trace), "w100 r c w100");
-        assert_int_equal(kernel.persistent, 100);
-        assert_true(kernel.reclaimed_bytes == 80 * page_bytes / 8 * 9);
-}
-
-/* Where twice as much is free as is missing, compaction is to put it together, and the cache stays. */
-TEST(reclaims_where_little_is_free) {
-        Kernel kernel = {.scattered = 200, .cached = 500, .compact_limit = 1000};
-
-        escalate(arena, &kernel, 100, &usual);
-        assert_text(text_string(&kernel.trace), "w100 c w100");
-        kernel = (Kernel){.scattered = 199, .cached = 500, .compact_limit = 1000};
-        escalate(arena, &kernel, 100, &usual);
-        assert_text(text_string(&kernel.trace), "w100 r c w100");
-}
-
-/* As long as rounds bring pages they go on. */
-TEST(rounds_that_gain) {
-        Kernel kernel = {.whole = 10, .scattered = 200, .compact_limit = 20};
-        Escalation escalation = escalate(arena, &kernel, 100, &usual);
-
-        assert_int_equal(kernel.persistent, 100);
-        assert_int_equal(escalation.n_rounds, 5);
-        assert_int_equal(kernel.n_compacts, 5);
-}
-
-TEST(three_idle_rounds_end_it) {
-        Kernel kernel = {.whole = 30, .scattered = 300, .cached = 300};
-        Escalation escalation = escalate(arena, &kernel, 100, &usual);
-
-        /* The second round reclaims although memory is free, for compaction brought nothing. */
-        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 r c w100");
-        assert_int_equal(escalation.n_rounds, 3);
-        assert_int_equal(kernel.persistent, 30);
-        assert_false(escalation.is_clamped);
-}
-
-TEST(no_reclaim_without_cache) {
-        Kernel kernel = {.whole = 30, .scattered = 300};
-
-        escalate(arena, &kernel, 100, &usual);
-        assert_text(text_string(&kernel.trace), "w100 c w100 c w100");
-}
-
-/* Most of what is reclaimed lies beside pinned memory: the second reclaim asks for twice as much,
- * the third for four times, and so on up to eight times what is missing. */
-TEST(reclaim_grows) {
-        Kernel kernel = {.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 9};
-
-        escalate(arena, &kernel, 100, &usual);
-        assert_int_equal(kernel.persistent, 100);
-        assert_true(kernel.n_reclaims <= 6);
-        /* Where it brings nothing at all, it ends with four times what is missing. */
-        kernel = (Kernel){.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 10};
-        escalate(arena, &kernel, 100, &usual);
-        assert_true(kernel.reclaimed_bytes == (1 + 2 + 4) * (80 * page_bytes / 8 * 9));
-        /* Never more than there is. */
-        kernel = (Kernel){.whole = 20, .cached = 100, .compact_limit = 1000, .spoilt_in_10 = 10};
-        escalate(arena, &kernel, 100, &usual);
-        assert_true(kernel.reclaimed_bytes == 100 * page_bytes);
-}
-
-/* A gain in between begins the count anew. */
-TEST(idle_rounds_in_a_row) {
-        Kernel kernel = {.whole = 30, .scattered = 5, .cached = 300, .compact_limit = 5};
-        Escalation escalation = escalate(arena, &kernel, 45, &usual);
-
-        assert_int_equal(kernel.persistent, 45);
-        assert_int_equal(escalation.idle_rounds, 0);
-        assert_true(escalation.n_rounds >= 3);
-}
-
-TEST(drop_caches_once) {
-        Kernel kernel = {.whole = 30, .scattered = 500, .cached = 50, .compact_limit = 0};
-        Escalation escalation = escalate(arena, &kernel, 100, &everything);
-
-        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 d c w100 c w100");
-        assert_int_equal(kernel.n_drops, 1);
-        assert_int_equal(escalation.n_rounds, 4);
-        assert_int_equal(kernel.persistent, 30);
-}
-
-TEST(drop_caches_is_last) {
-        static const EscalationOptions only_drop = {false, false, true, UINT64_MAX};
-        Kernel kernel = {.whole = 40, .scattered = 200, .compact_limit = 1000};
-
-        escalate(arena, &kernel, 100, &everything);
-        assert_int_equal(kernel.n_drops, 0); /* compaction did it */
-        kernel = (Kernel){.whole = 30, .scattered = 500};
-        escalate(arena, &kernel, 100, &only_drop);
-        assert_int_equal(kernel.n_drops, 1);
-        assert_int_equal(kernel.n_compacts, 0);
-        assert_int_equal(kernel.n_reclaims, 0);
-}
-
-TEST(no_attempt_allowed) {
-        Kernel kernel = {.whole = 30, .scattered = 300, .compact_limit = 1000};
-        Escalation escalation = escalate(arena, &kernel, 100, &nothing);
-
-        assert_text(text_string(&kernel.trace), "w100");
-        assert_int_equal(escalation.n_rounds, 0);
-        assert_int_equal(kernel.persistent, 30);
-}
-
-TEST(options_one_by_one) {
-        static const EscalationOptions no_compact = {false, true, false, UINT64_MAX};
-        static const EscalationOptions no_reclaim = {true, false, false, UINT64_MAX};
-        Kernel kernel = {.whole = 30, .cached = 300, .compact_limit = 1000};
-
-        escalate(arena, &kernel, 100, &no_compact);
-        assert_int_equal(kernel.n_compacts, 0);
-        assert_true(kernel.n_reclaims > 0);
-        kernel = (Kernel){.whole = 30, .cached = 300, .compact_limit = 1000};
-        escalate(arena, &kernel, 100, &no_reclaim);
-        assert_int_equal(kernel.n_reclaims, 0);
-        assert_true(kernel.n_compacts > 0);
-}
-
-/* Never more than there is room for, however much was planned. */
-TEST(clamped) {
-        Kernel kernel = {.whole = 100, .keep_pages = 40};
-        Escalation escalation = escalate(arena, &kernel, 90, &usual);
-
-        assert_int_equal(kernel.most_asked, 60);
-        assert_int_equal(kernel.persistent, 60);
-        assert_true(escalation.is_clamped);
-        kernel = (Kernel){.whole = 100, .keep_pages = 200};
-        escalation = escalate(arena, &kernel, 90, &usual);
-        assert_text(text_string(&kernel.trace), "");
-        assert_true(escalation.is_clamped);
-}
-
 /* Memory that goes away between two slices is not asked for. */
 TEST(room_is_looked_at_every_time) {
         Escalation escalation = escalation_new(arena, page_bytes, 1000, &usual);
@@ -374,50 +306,6 @@ TEST(room_is_looked_at_every_time) {
         move = escalation_next(&escalation, &view);
         assert_int_equal(move.action, ESCALATION_WRITE);
         assert_int_equal(move.pages, 522);
-}
-
-TEST(deadline) {
-        EscalationOptions options = usual;
-        Kernel kernel = {.whole = 10, .scattered = 10000, .compact_limit = 10};
-
-        /* Compacting takes 0.1 s: three rounds begin before the deadline. */
-        options.deadline_usec = 250 * USEC_PER_MSEC;
-        Escalation escalation = escalate(arena, &kernel, 1000, &options);
-
-        assert_int_equal(escalation.n_rounds, 3);
-        assert_int_equal(kernel.persistent, 40);
-        /* And none when it has come. */
-        options.deadline_usec = 200 * USEC_PER_MSEC;
-        kernel = (Kernel){.whole = 10, .scattered = 10000, .compact_limit = 10};
-        assert_int_equal(escalate(arena, &kernel, 1000, &options).n_rounds, 2);
-        /* A deadline that is over still lets the plain writes happen. */
-        kernel = (Kernel){.whole = 5000, .now_usec = 10 * USEC_PER_SEC};
-        escalate(arena, &kernel, 1000, &options);
-        assert_int_equal(kernel.persistent, 1000);
-        kernel = (Kernel){.whole = 50,
-                          .scattered = 5000,
-                          .compact_limit = 1000,
-                          .now_usec = 10 * USEC_PER_SEC};
-        escalate(arena, &kernel, 1000, &options);
-        assert_text(text_string(&kernel.trace), "w512");
-}
-
-/* As long as each brings a page, but not for ever: others wait to be served. */
-TEST(rounds_are_bounded) {
-        EscalationOptions options = usual;
-        Kernel kernel = {.scattered = 10000, .compact_limit = 1};
-
-        options.deadline_usec = UINT64_MAX;
-        assert_int_equal(escalate(arena, &kernel, 1000, &options).n_rounds, 64);
-        assert_int_equal(kernel.persistent, 64);
-}
-
-TEST(refused_write) {
-        Kernel kernel = {.whole = 1000, .write_error = -EINVAL};
-        Escalation escalation = escalate(arena, &kernel, 100, &everything);
-
-        assert_text(text_string(&kernel.trace), "w100");
-        assert_int_equal(escalation.write_error, -EINVAL);
 }
 
 /* A reclaim or compaction that fails is no reason to stop: EAGAIN is its way to say "not all". */
