@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 59_768,
     "lines linked into hugepland": 24_378,
     "lines linked into hugeplan-generator": 5_560,
-    "lines of tests/ and scripts/": 76_299,
+    "lines of tests/ and scripts/": 76_283,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,

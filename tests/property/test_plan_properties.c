@@ -1564,23 +1564,28 @@ static uint64_t naive_shortage(const World *world, const Node *node) {
         return node->has_memory ? sub_floored(naive_keep(world, node), has) : 0;
 }
 
+/* Pages of the size of index K on the node of index I. */
+static uint64_t planned_on(const World *world, const PlanInstance *planned, size_t i, size_t k) {
+        for (size_t g = 0; size_at(world, planned->page_size_bytes) == k && g < planned->n_grants;
+             g++)
+                if (planned->grants[g].node == world->topology->nodes[i].id)
+                        return planned->grants[g].pages;
+        return 0;
+}
+
 /* Nothing is taken of what it had, but where the node is short: there of what no unit keeps. */
 static void check_keeps_part(const World *world, const Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
+        size_t k = size_at(world, planned->page_size_bytes);
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
-                uint64_t here = 0;
-
-                for (size_t g = 0; g < planned->n_grants; g++)
-                        if (planned->grants[g].node == world->topology->nodes[i].id)
-                                here = planned->grants[g].pages;
                 uint64_t kept = naive_shortage(world, &world->topology->nodes[i]) > 0
-                                        ? kept_of(world, books, n, i,
-                                                  size_at(world, planned->page_size_bytes))
+                                        ? kept_of(world, books, n, i, k)
                                         : UINT64_MAX;
 
-                REQUIRE(world, here >= MIN(kept, parts->pages[n][i]), "%s lost pages of node %u",
-                        planned->demand->config->name, world->topology->nodes[i].id);
+                REQUIRE(world, planned_on(world, planned, i, k) >= MIN(kept, parts->pages[n][i]),
+                        "%s lost pages of node %u", planned->demand->config->name,
+                        world->topology->nodes[i].id);
         }
 }
 
@@ -1745,11 +1750,8 @@ static void check_spread(const World *world, const PlanInstance *planned) {
         for (size_t g = 0; g < planned->n_grants; g++)
                 most = MAX(most, planned->grants[g].pages);
         ID_SET_FOREACH(id, &planned->demand->nodes) {
-                uint64_t here = 0;
+                uint64_t here = planned_on(world, planned, node_at(world, id), k);
 
-                for (size_t g = 0; g < planned->n_grants; g++)
-                        if (planned->grants[g].node == id)
-                                here = planned->grants[g].pages;
                 if (here + 1 < most)
                         REQUIRE(world,
                                 capacity_for(world, &nothing, 0, node_at(world, id), k) == here,
@@ -1897,15 +1899,6 @@ static bool leaves_part(const World *world) {
                         return true;
         }
         return false;
-}
-
-/* Pages of the size of index K on the node of index I. */
-static uint64_t planned_on(const World *world, const PlanInstance *planned, size_t i, size_t k) {
-        for (size_t g = 0; size_at(world, planned->page_size_bytes) == k && g < planned->n_grants;
-             g++)
-                if (planned->grants[g].node == world->topology->nodes[i].id)
-                        return planned->grants[g].pages;
-        return 0;
 }
 
 /* Somebody without a unit gets less now than is likely his own: what he has beyond it is others' from
