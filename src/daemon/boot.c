@@ -66,7 +66,7 @@ static void on_good_stored(void *userdata UNUSED, int error, const void *argumen
                          ": %s; the boot guard continues to use the pages of an earlier boot",
                          strerror(-task->proven_error));
         if (error < 0)
-                log_line(LOG_ERR, "cannot write " PATH_BOOT_COUNT ": %s; the boot counts as failed",
+                log_line(LOG_ERR, "cannot write " PATH_BOOT_COUNT ": %s; failed boots stay counted",
                          strerror(-error));
         else if (!task->is_proof)
                 log_line(LOG_INFO,
