@@ -80,8 +80,7 @@ class Run(Foreground):
         super().__init__([script], environment)
 
 
-def check_as_before(script: pathlib.Path, before: dict[str, object], what: str,
-                    output: str) -> None:
+def check_as_before(script: pathlib.Path, before: dict[str, object], what: str, output: str) -> None:
     now = host()
     changed = {path: (before.get(path), now.get(path))
                for path in sorted(before.keys() | now.keys()) if before.get(path) != now.get(path)}
@@ -192,8 +191,7 @@ def test_pages_in_use(demonstration: Demonstration, draw: random.Random, n_runs:
     check_as_before(demonstration.script, before, "pages in use", run.output)
 
 
-def test_others_change_the_pools(demonstration: Demonstration, draw: random.Random,
-                                 n_runs: int) -> None:
+def test_others_change_the_pools(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
     """What others have added meanwhile is theirs, and it does not say that all is as before."""
     pool = next(path for path in node_pools() if "-2048kB" in str(path))
     before = host()
@@ -212,8 +210,7 @@ def test_others_change_the_pools(demonstration: Demonstration, draw: random.Rand
     check_as_before(demonstration.script, before, "others' pages", run.output)
 
 
-def test_restores_what_it_found(demonstration: Demonstration, draw: random.Random,
-                                n_runs: int) -> None:
+def test_restores_what_it_found(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
     """A pool, a ledger of this boot, a guard, and a policy that somebody changes meanwhile."""
     pool, policy, guard = node_pools()[-1], thp_files()[0], RUNTIME / "../sysctl.d/zz-hugeplan.conf"
     pool.write_text("7\n")
@@ -247,8 +244,7 @@ def test_restores_what_it_found(demonstration: Demonstration, draw: random.Rando
             guard.parent.rmdir()
 
 
-def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
-                              n_runs: int) -> None:
+def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
     """Where hugeplan runs already, by hand or by systemd, nothing is changed."""
     script = demonstration.script
     with tempfile.TemporaryDirectory() as name:
@@ -262,8 +258,7 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
                 check(run.finish() == 0 and "so nothing was changed" in run.output, run.output)
                 check_as_before(script, before, f"{unit} {state}", run.output)
     before = host()
-    daemon = subprocess.Popen([script.parents[1] / "build/src/hugepland"],
-                              stderr=subprocess.DEVNULL)
+    daemon = subprocess.Popen([script.parents[1] / "build/src/hugepland"], stderr=subprocess.DEVNULL)
     try:
         wait_until("the daemon", LEDGER.exists)
         during = host()

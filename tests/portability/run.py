@@ -283,10 +283,7 @@ class Run:
         }
         for test, arguments in {
             "run_cases.py": (programs["hugeplanctl"], programs["generator"]),
-            "run_examples.py": (
-                programs["hugeplanctl"],
-                "--examples=/mnt/source/conf/examples",
-            ),
+            "run_examples.py": (programs["hugeplanctl"], "--examples=/mnt/source/conf/examples"),
             "run_daemon.py": (programs["hugepland"], programs["hugeplanctl"]),
         }.items():
             code, output = self._call("python3", f"/mnt/source/tests/{test}", *arguments)

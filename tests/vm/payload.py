@@ -44,11 +44,7 @@ TOOL_SOURCES = {
 TOOL_DATA = {"kernel-script": ("scripts", sorted(TESTS.glob("model/scripts/*.script")))}
 
 # Enabled as their own [Install] sections say, wherever a DESTDIR brings them.
-HUGEPLAN_UNITS = (
-    "hugeplan.socket",
-    "hugeplan.service",
-    "hugeplan-check.service",
-)
+HUGEPLAN_UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
 
 # Where a packaged scenario finds them; --packages DIR has each in a directory of that name.
 GUEST_PACKAGES = f"{GUEST_HOME}/packages"

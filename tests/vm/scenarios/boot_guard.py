@@ -124,10 +124,7 @@ SCENARIO = Scenario(
     },
     boots=(
         Boot(good),
-        Boot(
-            lambda: stuck(1),
-            kernel_args="systemd.unit=stuck.target",
-        ),
+        Boot(lambda: stuck(1), kernel_args="systemd.unit=stuck.target"),
         fatal_boot("before"),
         fatal_boot("after"),
         Boot(guarded),
