@@ -636,16 +636,24 @@ def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
 
 
-def test_pages_that_others_add_count(host: Host, fixture: str = "two-nodes-hole") -> None:
-    """With ExistingPages=use, the default; the pool is never lowered below them."""
+def test_pages_that_others_add_stay(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Until those who added them take them away again. A reload, which plans anew, gives back hugeplan's own only."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
     host.set_pool(0, 600)
-    wait_until("they serve the instance", lambda: host.pool(0) == 500 and host.is_idle())
-    check(host.verdicts() == {"pg": "ready"}, host.log(daemon))
+    host.set_pool(2, 640)
+    wait_until("they are seen", lambda: "node 2 has 640 pages of 2M instead of 500" in host.log(daemon) and host.is_idle())
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check((host.pool(0), host.pool(2)) == (600, 640), f"{host.pool(0)} {host.pool(2)}")
+    host.set_pool(0, 500)
+    host.set_pool(2, 450)
+    wait_until("what the instance lacks is reserved again", lambda: host.pool(2) == 500 and host.is_idle())
+    check(host.pool(0) == 500 and host.verdicts() == {"pg": "ready"}, host.log(daemon))
+    host.set_pool(2, 640)
+    wait_until("they are seen again", lambda: host.log(daemon).count("node 2 has 640 pages of 2M instead of 500") == 2 and host.is_idle())
     host.remove_config("20-pg.conf")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
-    check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
+    check((host.pool(0), host.pool(2)) == (0, 140), f"{host.pool(0)} {host.pool(2)}")
 
 
 POINTER = "; 'hugeplanctl check' lists what may set it"

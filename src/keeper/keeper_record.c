@@ -59,7 +59,13 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                                        restored);
                         keeper->drift.restored_usec = now_usec;
                 }
-                known->set_pages = MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
+                /* Pages that others added and have taken away again no longer exist. */
+                uint64_t target = MAX(pool->from_pages, pool->to_pages);
+                uint64_t gone = MIN(known->added_pages, sub_floored(known->set_pages, target));
+
+                known->added_pages -= gone;
+                known->found_pages = sub_floored(known->found_pages, gone);
+                known->set_pages = MAX(target, known->found_pages);
         }
         /* Without steps the outcome is recorded at once. */
         if (plan_steps(keeper->known.arena, plan).n > 0)

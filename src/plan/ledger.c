@@ -51,8 +51,8 @@ bool ledger_is_same_grant(const LedgerInstance *a, const LedgerInstance *b) {
 
 static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
         return a->node == b->node && a->page_size_bytes == b->page_size_bytes &&
-               a->found_pages == b->found_pages && a->set_pages == b->set_pages &&
-               a->others_pages == b->others_pages;
+               a->found_pages == b->found_pages && a->added_pages == b->added_pages &&
+               a->set_pages == b->set_pages && a->others_pages == b->others_pages;
 }
 
 static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
@@ -126,6 +126,7 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
                 uint64_t ours = MIN(more, *missed);
 
                 known->found_pages += more - ours;
+                known->added_pages += more - ours;
                 known->set_pages = persistent;
                 *missed -= ours;
         } else if (persistent < known->found_pages) {

@@ -22,6 +22,7 @@ typedef struct LedgerPool {
         uint64_t set_pages;   /* persistent, as hugeplan last set or saw the pool */
         /* In use by no known unit when a plan was last made: instances without a unit may have started since. */
         uint64_t others_pages;
+        uint64_t added_pages; /* of found_pages, those that others have added since; at most found_pages count */
 } LedgerPool;
 
 typedef struct LedgerInstance {

@@ -83,6 +83,8 @@ char *ledger_format(Arena *arena, const Ledger *ledger) {
                 add_count(&text, pool->found_pages);
                 add_count(&text, pool->set_pages);
                 add_count(&text, pool->others_pages);
+                if (pool->added_pages > 0)
+                        add_count(&text, pool->added_pages);
                 text_add(&text, "\n");
         }
         VEC_FOREACH(instance, &ledger->instances) {
@@ -193,11 +195,12 @@ static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
 }
 
 static bool read_pool(Reader *reader, char *line) {
-        LedgerPool pool;
+        LedgerPool pool = {};
 
         if (!next_node(&line, " ", &pool.node) || !next_count(&line, &pool.page_size_bytes) ||
             !next_count(&line, &pool.found_pages) || !next_count(&line, &pool.set_pages) ||
-            !next_count(&line, &pool.others_pages) || pool.page_size_bytes == 0 ||
+            !next_count(&line, &pool.others_pages) ||
+            (line && !next_count(&line, &pool.added_pages)) || pool.page_size_bytes == 0 ||
             pool.set_pages < pool.found_pages ||
             ledger_pool(reader->ledger, pool.node, pool.page_size_bytes))
                 return false;

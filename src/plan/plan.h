@@ -82,6 +82,7 @@ typedef struct PlanPool {
         size_t node_index, size_index; /* in the topology */
         const Pool *now;               /* as read from the kernel */
         uint64_t found_pages;
+        uint64_t added_pages;       /* of these, added by others since hugeplan was there */
         uint64_t others_used_pages; /* in use by no one whom the plan knows */
         uint64_t others_pages;      /* these, and pages promised to others */
         uint64_t granted_pages;     /* to all instances, and kept by running units besides */

@@ -178,6 +178,7 @@ void planner_add_pools(Planner *planner) {
                                         .now = pool,
                                         .found_pages = known ? known->found_pages
                                                              : pool_persistent_pages(pool),
+                                        .added_pages = known ? known->added_pages : 0,
                                         .others_used_pages = promises->others_used[i],
                                         .others_pages = promises->others_used[i],
                                         .spare_pages = balance_spare_pages(balance, i),
@@ -370,14 +371,16 @@ uint64_t planner_yield(const Planner *planner, const PlanPool *pool) {
 
 /* ---- targets ---- */
 
-/* Returns the persistent pages needed. For others alone no pool is raised, nor their surplus pages made persistent. */
+/* Returns the persistent pages needed. For others alone no pool is raised, nor their surplus pages made persistent; what
+ * they have added since hugeplan was there stays beside the granted pages. */
 static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
-        uint64_t taken = taken_pages(planner, pool);
+        uint64_t taken = taken_pages(planner, pool), present = plan_pool_present_pages(pool);
         uint64_t surplus = MIN(pool->now->surplus_pages, pool->others_pages);
+        uint64_t added = MIN(pool->added_pages, found_now(pool));
 
-        return new_pages(planner, pool) > 0 ? taken
-                                            : MIN(taken, MAX(plan_pool_present_pages(pool),
-                                                             sub_floored(taken, surplus)));
+        if (new_pages(planner, pool) == 0)
+                taken = MIN(taken, MAX(present, sub_floored(taken, surplus)));
+        return MAX(taken, MIN(present, add_saturated(pool->granted_pages, added)));
 }
 
 /* Sets each target: the existing pages, or the instances' pages and those of others if these are more; if that is fewer

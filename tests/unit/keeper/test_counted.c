@@ -169,7 +169,7 @@ PLAY_TEST(counted_more) {
         write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
         use_pages(play, "a.service", 131, 40);
         counted(play, 5);
-        assert_text(counted(play, 5), "131 of 120 14.5");
+        assert_text(counted(play, 5), "131 exact of 120 14.5");
         run(play);
         assert_int_equal(plan_find(keeper_look(play->keeper)->plan, "a")->pages_wanted, 131);
         assert_verdict(play, "a", "ready");

@@ -14,7 +14,7 @@ static Ledger *full_ledger(Arena *arena) {
         Ledger *ledger = ledger_new(arena, boot);
 
         ledger->guard = LEDGER_GUARD_CLOSED;
-        *vec_push(arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 10, 30};
+        *vec_push(arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 10, 30, .added_pages = 4};
         *vec_push(arena, &ledger->pools) = (LedgerPool){2, GIB, 0, 4};
         LedgerInstance *instance = vec_push(arena, &ledger->instances);
 
@@ -594,7 +594,7 @@ static char *changed_ledger(Arena *arena, const char *before, const char *after)
 TEST(other_versions) {
         static const char *const cases[][2] = {
                 {"closed\n", "closed more\n"},
-                {"pool 0 2097152 10 30 0\n", "pool 0 2097152 10 30 0 more 1\n"},
+                {"pool 0 2097152 10 30 0 4\n", "pool 0 2097152 10 30 0 4 more 1\n"},
                 {"pack 0:15,2:5 - 0\n", "pack 0:15,2:5 more,unready 0 more\n"},
                 {"hold ora.service", "later and more\nhold ora.service"},
                 {"end\n", "later\nend\n"},
@@ -647,7 +647,8 @@ TEST(broken) {
                 {"closed", "ajar"},
                 {"pool 0", "pond 0"},
                 {"pool 0 2097152 10 30 0", "pool"},
-                {"pool 0 2097152 10 30 0", "pool 0 2097152 10 30"},
+                {"pool 0 2097152 10 30 0 4", "pool 0 2097152 10 30"},
+                {"pool 0 2097152 10 30 0 4", "pool 0 2097152 10 30 0 x"},
                 {"pool 0 2097152 10 30 0", "pool 0 2097152 10 30 -1"},
                 {"pool 0 2097152 10 30 0", "pool 0 2097152 10 30 x"},
                 {"pool 0 2097152 10 30 0", "pool 0  2097152 10 30 0"},
