@@ -2,7 +2,6 @@
 #include "apply/apply.h"
 
 #include "base/size.h"
-#include "base/text.h"
 #include "host/host_use.h"
 #include "host/probe.h"
 #include "model/names.h"

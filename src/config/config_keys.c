@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "model/name_check.h"
-#include "model/problem.h"
 #include "model/rule.h"
 #include "model/topology.h"
 

@@ -2,7 +2,6 @@
 #include "config/config.h"
 
 #include "base/text.h"
-#include "model/problem.h"
 
 SharedMemory instance_shared_memory(const InstanceConfig *instance) {
         if (instance->shared_memory != SHARED_MEMORY_ENGINE)

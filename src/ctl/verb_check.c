@@ -19,7 +19,6 @@
 #include "model/problem.h"
 #include "render/status_json.h"
 #include "render/views.h"
-#include "runtime/log.h"
 #include "systemd/dropin_check.h"
 #include "units/loaded_unit.h"
 

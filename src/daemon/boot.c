@@ -2,14 +2,12 @@
 #include "daemon/boot.h"
 
 #include "base/text.h"
-#include "host/probe.h"
 #include "host/state.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* A disk that hangs must not block the boot forever. */

@@ -9,8 +9,6 @@
 #include "daemon/units.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "demand/unit_policy.h"
-#include "host/host_sources.h"
 #include "host/unit_facts.h"
 #include "model/names.h"
 #include "runtime/clock.h"

@@ -11,10 +11,8 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "daemon/journal.h"
-#include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
-#include "model/problem.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 

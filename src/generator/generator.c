@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
-#include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/root.h"

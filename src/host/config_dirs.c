@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "read/source.h"
 
 #include <string.h>
 #include <strings.h>

@@ -3,7 +3,6 @@
 #include "ipc/varlink_listen.h"
 
 #include "base/size.h"
-#include "ipc/varlink_call.h"
 #include "ipc/varlink_connection.h"
 #include "ipc/varlink_lobby.h"
 #include "ipc/varlink_source.h"
@@ -12,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 enum {
         ACCEPTS_PER_TURN = 512,

@@ -6,15 +6,11 @@
 #include "ipc/varlink_lobby.h"
 #include "ipc/varlink_source.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>

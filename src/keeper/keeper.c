@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "demand/learned.h"
 #include "host/config_load.h"
 #include "model/problem.h"
 

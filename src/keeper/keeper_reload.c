@@ -8,7 +8,6 @@
  * pages in any case. */
 #include "keeper/keeper_state.h"
 
-#include "base/text.h"
 #include "host/config_load.h"
 #include "model/problem.h"
 #include "status/pending.h"

@@ -5,8 +5,6 @@
 #include "model/problem.h"
 #include "model/reason.h"
 
-#include <string.h>
-
 #define RULE_ROW(name, id, severity, hurts, title) {id, SEVERITY_##severity, hurts, title},
 const Rule rules[RULE_KINDS] = {RULES(RULE_ROW)};
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "status/waste.h"
 
-#include "base/text.h"
-
 /* A database fills its caches over time: untouched pages are not reported before this age. */
 static const uint64_t warm_usec = 60 * 60 * USEC_PER_SEC;
 

@@ -11,7 +11,6 @@
  * spread: CLIENTS subscribe with REQUEST and take a first reply; TRIGGER then makes the server send
  * each of them another. Prints "USEC" from the first one's to the last one's. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,6 @@
 #include "base/size.h"
 #include "daemon/clients/client.h"
 #include "fuzz/fuzz.h"
-#include "ipc/manager_interface.h"
 #include "model/model_root.h"
 #include "support/testing.h"
 

@@ -7,7 +7,6 @@
  * Whatever they say, all text is printable, nodes are in order, and JSON gives back what it was made
  * from. */
 
-#include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "read/process.h"
 #include "status/page_users.h"

@@ -7,7 +7,6 @@
  * value and a place; sizes add up, and what is asked of the server has no word but what was found. */
 
 #include "base/size.h"
-#include "base/text.h"
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"

@@ -9,7 +9,6 @@
 #include "host/probe.h"
 #include "model/model_root.h"
 #include "plan/promise/balance.h"
-#include "support/testing.h"
 
 static const struct {
         const char *path, *text;

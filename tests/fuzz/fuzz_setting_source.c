@@ -7,7 +7,6 @@
  * an effective entry unless something takes it out. */
 
 #include "base/size.h"
-#include "base/text.h"
 #include "fuzz/fuzz.h"
 #include "read/setting_source.h"
 

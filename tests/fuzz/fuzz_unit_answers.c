@@ -16,7 +16,6 @@
 #include "systemd/unit_property.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { DEPTH_MAX = 8, ANSWERS_MAX = 32, SIGNATURE_MAX = 64 };
 

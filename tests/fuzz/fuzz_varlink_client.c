@@ -13,7 +13,6 @@
 #include "ipc/varlink_client.h"
 #include "render/status_json.h"
 #include "render/views.h"
-#include "status/page_users.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

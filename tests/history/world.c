@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "demand/unit_policy.h"
 #include "host/config_load.h"
-#include "model/names.h"
 
 /* ---- the host ---- */
 

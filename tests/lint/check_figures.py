@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_768,
-    "lines linked into hugepland": 24_378,
-    "lines linked into hugeplan-generator": 5_560,
-    "lines of tests/ and scripts/": 76_283,
+    "lines of src/": 59_753,
+    "lines linked into hugepland": 24_366,
+    "lines linked into hugeplan-generator": 5_541,
+    "lines of tests/ and scripts/": 76_208,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,

@@ -2,7 +2,6 @@
 /* A host and its processes; what can be asked of them. */
 #include "model/kernel_model.h"
 
-#include "base/id_set.h"
 #include "base/text.h"
 #include "model/kernel_state.h"
 

@@ -5,8 +5,6 @@
 #include "model/script_model.h"
 #include "property/random.h"
 
-#include <string.h>
-
 enum {
         NODE_PAGES_MAX = 24,
         HOST_PAGES_MAX = 40,

@@ -16,7 +16,6 @@
 #include "keeper/keeper.h"
 #include "model/model_root.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "host/probe.h"
 #include "model/names.h"
-#include "runtime/clock.h"
 
 #include <dlfcn.h>
 #include <string.h>

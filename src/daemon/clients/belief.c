@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "demand/learned.h"
-#include "render/status_json.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
 

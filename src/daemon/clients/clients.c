@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients/client.h"
 #include "ipc/manager_interface.h"
-#include "model/names.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
 

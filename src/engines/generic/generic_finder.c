@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds programs of no other engine by their System V segments. */
 
-#include "base/text.h"
 #include "engines/finder.h"
 #include "read/process.h"
 

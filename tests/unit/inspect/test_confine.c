@@ -7,7 +7,6 @@
 #include "support/tree.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/keyctl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/text.h"

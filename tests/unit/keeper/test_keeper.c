@@ -7,9 +7,7 @@
 #include "support/testing.h"
 
 #include "base/size.h"
-#include "host/config_load.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 #define LOWERED(pages)                                             \
         "drift: node 0 has " pages " pages of 2M instead of 100; " \

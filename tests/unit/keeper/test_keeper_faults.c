@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "host/state.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 #include <errno.h>
 #include <unistd.h>

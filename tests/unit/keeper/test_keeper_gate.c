@@ -8,7 +8,6 @@
 
 #include "base/size.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
 

@@ -9,7 +9,6 @@
 #include "base/size.h"
 #include "host/state.h"
 #include "model/names.h"
-#include "model/problem.h"
 
 /* ---- what trying has shown ---- */
 
