@@ -278,13 +278,11 @@ class Run:
         """The cases need only Python and the programs."""
         programs = {
             "hugeplanctl": "--hugeplanctl=/mnt/build/src/hugeplanctl",
-            "hugepland": "--hugepland=/mnt/build/src/hugepland",
             "generator": "--generator=/mnt/build/src/hugeplan-generator",
         }
         for test, arguments in {
             "run_cases.py": (programs["hugeplanctl"], programs["generator"]),
             "run_examples.py": (programs["hugeplanctl"], "--examples=/mnt/source/conf/examples"),
-            "run_daemon.py": (programs["hugepland"], programs["hugeplanctl"]),
         }.items():
             code, output = self._call("python3", f"/mnt/source/tests/{test}", *arguments)
             self.count += count_cases({"stdout": output, "result": "FAIL" if code else "OK"})
