@@ -161,8 +161,8 @@ TEST(hostile) {
                         const char *is = kept_text(&kept, own, *path, text.string, text.length);
 
                         for (size_t k = 0; k < text.length; k++)
-                                assert_true(is[k] == text.string[k] ||
-                                            (is[k] && strchr("x\xff", is[k])));
+                                assert_true(is[k] == text.string[k] || is[k] == 'x' ||
+                                            is[k] == '\xff');
                 }
         }
 }
