@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 59_753,
     "lines linked into hugepland": 24_366,
     "lines linked into hugeplan-generator": 5_541,
-    "lines of tests/ and scripts/": 76_208,
+    "lines of tests/ and scripts/": 76_271,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,
