@@ -685,6 +685,26 @@ def test_state_is_written_for_others(host: Host, fixture: str = "one-node") -> N
         check(written == before, f"{written}\n{before}")
 
 
+# ---- a gate hangs up ----
+
+def test_hangs_up(host: Host, fixture: str = "one-node") -> None:
+    """Its start is over: of a later one, of another instance of its unit, nothing is forgotten by it."""
+    host.write("sys/devices/system/node/possible", "0-1\n")
+    host.config("20-pg.conf", "[Instance]\nPages=100\nNodes=1\nUnit=pg.service\n")
+    with starting(host) as (daemon, systemd, unit):
+        message = {"method": "org.hugeplan.Manager.Wait", "parameters": {"instance": "pg"}}
+        with call_many(str(host.path(SOCKET)), 1, json.dumps(message).encode() + b"\0")[0] as client:
+            check(not select.select([client], [], [], 1)[0], f"it waits: {host.log(daemon)}")
+        host.path("etc/hugeplan.d/20-pg.conf").unlink()
+        host.config("20-main.conf", "[Instance]\nPages=100\nUnit=pg.service\n")
+        check(host.ctl("reload").returncode == 0, "it has another name")
+        unit.run = 2
+        check("error" not in wait_for(host, "main"), "it starts")
+        check(holds(host) == [("main", "2")], str(holds(host)))
+        check(host.ctl("reload").returncode == 0, "hugeplan looks again")
+        check(holds(host) == [("main", "2")], str(holds(host)))
+
+
 # ---- a supervisor starts its database again ----
 
 def learned(pages: int, **more: object) -> dict:

@@ -206,5 +206,8 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
 /* The time to wait of GATE is over: its start is refused for REASON. To be followed by keeper_end_gates(). */
 void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason);
 
+/* The caller of GATE has no answer and waits no longer: its start is over, or goes on without hugeplan. */
+void keeper_abandon_gate(Keeper *keeper, const Gate *gate);
+
 /* After the last gate: stores the answers on disk and resets VIEW to {}. */
 void keeper_end_gates(Keeper *keeper, GateView *view);

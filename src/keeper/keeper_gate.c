@@ -168,7 +168,6 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                 return (Reason){};
         }
         if (reason.kind == REASON_NONE && gate->group) {
-                /* Running units may need the missing pages. */
                 VEC_FOREACH(limit, &limits)
                         if (limit->page_size_bytes == lack->page_size_bytes)
                                 limit->pages = sub_floored(limit->pages, lack->pages);
@@ -260,14 +259,19 @@ static bool may_come(const Keeper *keeper, Gate *gate, const Reason *reason) {
                (planned->reason.kind == REASON_NONE || planned->reason.kind == REASON_FRAGMENTED);
 }
 
+void keeper_abandon_gate(Keeper *keeper, const Gate *gate) {
+        /* The unit's control group exists for a moment longer, which does not mean that the unit runs; if it exists for
+         * longer, systemd has started the unit all the same. */
+        VEC_FOREACH(start, &keeper->starts.list)
+                start->is_refused |= gate->has_begun &&
+                                     text_equals(start->instance, gate->instance);
+        keeper->starts.refused_usec = 0;
+}
+
 /* Refuses the start and records that. Queries are not refused here, because they must not end a start. */
 static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         view->status = NULL;
-        /* The unit's control group exists for a moment longer, which does not mean that the unit runs; if it exists for
-         * longer, systemd has started the unit although the gate has failed. */
-        VEC_FOREACH(start, &keeper->starts.list)
-                start->is_refused |= text_equals(start->instance, gate->instance);
-        keeper->starts.refused_usec = 0;
+        keeper_abandon_gate(keeper, gate);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
                 keeper_report_start(keeper, plan_find(keeper->known.look->plan, gate->instance),
                                     reason);
@@ -277,8 +281,7 @@ static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const
         return GATE_REFUSE;
 }
 
-/* A part consists of left-over pages, so its instance waits as long as a more important one is short and tried again.
-  */
+/* A part is what is left over, so its instance waits as long as a more important one is short and tried again. */
 static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gate,
                              const PlanInstance *planned, Reason *ret_reason) {
         const PlanInstance *other =

@@ -204,6 +204,11 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         return keeper->answer;
 }
 
+void keeper_abandon_gate(Keeper *keeper, const Gate *gate) {
+        (void) keeper;
+        require(gate->has_begun);
+}
+
 void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
         (void) view;
         require(config_find(keeper->config, gate->instance) && reason->text);

@@ -15,11 +15,8 @@
 
 /* A gate may begin a round on a settled host, but not one after the other, because every user may call the method. */
 static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
-/* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads its units.
-  */
+/* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads units. */
 static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
-
-static const uint64_t last_usec = USEC_PER_SEC;
 
 /* ---- answers ---- */
 
@@ -97,19 +94,19 @@ static void on_gate_timeout(void *userdata) {
 
         if (!client->wait.gate.is_last && config && config->shortage == SHORTAGE_DEGRADE) {
                 client->wait.gate.is_last = true;
-                loop_set(client->manager->loop, &client->wait.timer, clock_now_usec() + last_usec,
-                         on_gate_timeout, client);
+                loop_set(client->manager->loop, &client->wait.timer,
+                         clock_now_usec() + USEC_PER_SEC, on_gate_timeout, client);
                 client_make_due(client);
                 return;
         }
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
-        Reason reason = {.text = "it was not decided in time"};
+        const Reason reason = instance && instance->reason.text
+                                      ? instance->reason
+                                      : (Reason){.text = "it was not decided in time"};
         VarlinkCall *call = client->call;
         GateView view = {};
 
-        if (instance && instance->reason.text)
-                reason = instance->reason;
         keeper_time_out_gate(client->manager->keeper, &view, &client->wait.gate, &reason);
         keeper_end_gates(client->manager->keeper, &view);
         json_t *parameters = json_pack("{ss ss ss?}", "instance", client->instance, "reason",
@@ -181,6 +178,10 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
 
 /* The client has ended: the query is sent for the next one. */
 static void on_end(Client *client) {
+        if (client->wait.gate.has_begun && !client->wait.answer.is_ready) {
+                keeper_abandon_gate(client->manager->keeper, &client->wait.gate);
+                watch_note_start(&client->manager->watch);
+        }
         if (!client->asking.query)
                 return;
         client->asking.query = unit_query_free(client->asking.query);
