@@ -58,8 +58,11 @@ static bool meanwhile(History *history, Actor *last) {
         check_between(history, before == ACTOR_STRANGER ? ACTOR_STRANGER : ACTOR_HUGEPLAN);
         say(history, "      meanwhile:");
         history->was_overtaken = true;
-        if (chance(history, 60) ? somebody_touches(history, &actor)
-                                : somebody_maps(history, &actor)) {
+        if (history->options->is_hurried && chance(history, 50)) {
+                if (somebody_hurries(history))
+                        check_between(history, ACTOR_UNIT);
+        } else if (chance(history, 60) ? somebody_touches(history, &actor)
+                                       : somebody_maps(history, &actor)) {
                 check_between(history, actor);
                 *last = actor;
         }
@@ -539,6 +542,8 @@ void daemon_gates(History *history, StartGate *starts, size_t n) {
         }
         for (unsigned round = 0; is_any_waiting && round < ROUNDS_MAX; round++) {
                 is_any_waiting = try_gates(history, arena, gates, told, n);
+                if (model_root_is_dead(history->root) && history->is_in_round)
+                        return;
                 if (model_root_is_dead(history->root)) {
                         if (!begin_again(history, starts, gates, told, is_done, n))
                                 return;
@@ -553,6 +558,13 @@ void daemon_gates(History *history, StartGate *starts, size_t n) {
                         }
                 if (!is_any_waiting)
                         return;
+                if (history->options->is_hurried && (history->is_in_round || chance(history, 10))) {
+                        say(history, "        those who wait hang up");
+                        for (size_t i = 0; i < n; i++)
+                                if (!is_done[i])
+                                        keeper_abandon_gate(history->keeper, &gates[i]);
+                        return;
+                }
                 memset(history->lowered, 0, sizeof(history->lowered));
                 if (!keeper_is_working(history->keeper))
                         keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);

@@ -63,8 +63,9 @@ typedef struct Unit {
         size_t n_gates;
         /* This run. */
         UnitState state;
-        bool was_gated; /* else it came without asking: nothing was promised to it */
-        bool is_short;  /* its gate said that it lacks some: it maps what the kernel gives */
+        bool is_starting; /* its gates have called, and have not all passed yet */
+        bool was_gated;   /* else it came without asking: nothing was promised to it */
+        bool is_short;    /* its gate said that it lacks some: it maps what the kernel gives */
         unsigned n_runs;
         const char *run;
         MemoryPolicy run_policy;
@@ -93,11 +94,11 @@ typedef enum Actor {
 typedef uint32_t Players;
 
 typedef struct HistoryOptions {
-        uint64_t seed;
-        unsigned n_steps;
-        uint64_t left_out; /* steps, a bit for each */
-        bool is_loud;      /* every step is printed */
-        bool has_mounts;   /* some instances have one */
+        uint64_t seed, n_steps;
+        uint64_t left_out;   /* steps, a bit for each */
+        uint64_t has_mounts; /* 1: some instances have one */
+        uint64_t is_hurried; /* 1: gates come in the middle of rounds, and hang up */
+        bool is_loud;        /* every step is printed */
 } HistoryOptions;
 
 /* With how many pages an instance was ready last. */
@@ -133,6 +134,7 @@ typedef struct History {
         /* Pages that others have left of a pool of which instances had more, plus 1; nobody has asked for
          * more since. */
         uint64_t lowered[KERNEL_SIZES_MAX][NODES];
+        bool is_in_round;   /* whoever waits for another one hangs up */
         bool was_overtaken; /* by somebody, since it began with something */
         bool is_settled;    /* it has looked since anything happened, and has nothing left to do */
         uint64_t settled_surplus; /* pages of all pools, when it had */
@@ -209,6 +211,8 @@ void unit_start(History *history, Unit *unit);
 size_t units_start(History *history);
 void unit_map(History *history, Unit *unit);
 void unit_stop(History *history, Unit *unit);
+/* A unit stops, or starts, in the middle of a round; false: there is nobody to do it. */
+bool somebody_hurries(History *history);
 /* Some process touches some pages; false, here and below: there is none. */
 bool somebody_maps(History *history, Actor *ret_actor);
 bool somebody_touches(History *history, Actor *ret_actor);

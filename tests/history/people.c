@@ -136,6 +136,7 @@ static bool make_mount(History *history, const Described *described) {
         return true;
 }
 
+/* systemd makes them before the unit's control group. */
 static bool make_mounts(History *history, const Unit *unit) {
         for (size_t i = 0; i < DESCRIBED; i++) {
                 const Described *described = &history->described[i];
@@ -171,6 +172,7 @@ static void remove_unit(History *history, Unit *unit) {
                 kernel_exit(unit->process);
         unit->process = NULL;
         unit->state = UNIT_DOWN;
+        unit->is_starting = false;
         unit->n_claims = 0;
         kernel_group_remove(history->kernel, unit->group);
         leave_mounts(history, unit);
@@ -198,6 +200,7 @@ static void begin_start(History *history, Unit *unit) {
         unit->run_policy = unit->policy;
         unit->n_claims = 0;
         unit->is_short = false;
+        unit->is_starting = true;
         unit->was_gated = unit->n_gates > 0;
         history->is_settled = false;
 }
@@ -208,10 +211,11 @@ void unit_start(History *history, Unit *unit) {
         /* Of one that starts again before hugeplan has looked it hears at the gate, or not at all. */
         if (!unit->was_gated)
                 daemon_verify(history, false);
-        kernel_group_make(history->kernel, unit->group);
         say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
-        if (unit->was_gated &&
-            (!make_mounts(history, unit) || history->broken || !pass_gates(history, unit))) {
+        bool has_mounts = !unit->was_gated || make_mounts(history, unit);
+
+        kernel_group_make(history->kernel, unit->group);
+        if (unit->was_gated && (!has_mounts || history->broken || !pass_gates(history, unit))) {
                 remove_unit(history, unit);
                 return;
         }
@@ -229,6 +233,20 @@ void unit_start(History *history, Unit *unit) {
         unit->state = UNIT_LET;
 }
 
+bool somebody_hurries(History *history) {
+        Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
+
+        if ((unit->is_starting && unit->state == UNIT_DOWN) || history->options->has_mounts)
+                return false;
+        history->is_in_round = true;
+        if (unit->state == UNIT_UP)
+                unit_stop(history, unit);
+        else if (unit->state == UNIT_DOWN && unit->n_gates > 0)
+                unit_start(history, unit);
+        history->is_in_round = false;
+        return true;
+}
+
 /* The first gate of each comes at once with those of all others; who has more passes them afterwards. */
 size_t units_start(History *history) {
         StartGate gates[UNITS];
@@ -240,9 +258,11 @@ size_t units_start(History *history) {
                 if (unit->state != UNIT_DOWN || unit->n_gates == 0 || !chance(history, 80))
                         continue;
                 begin_start(history, unit);
-                kernel_group_make(history->kernel, unit->group);
                 say(history, "      %s starts at once with others", unit->name);
-                if (make_mounts(history, unit) && !history->broken)
+                bool has_mounts = make_mounts(history, unit);
+
+                kernel_group_make(history->kernel, unit->group);
+                if (has_mounts && !history->broken)
                         gates[n++] = (StartGate){unit, unit->gates[0], false};
                 else
                         remove_unit(history, unit);

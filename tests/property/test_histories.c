@@ -5,6 +5,7 @@
  *   test-histories [HISTORIES=N] [FROM=SEED] [STEPS=N]     N seeds, from this one on
  *   test-histories SEED=N [STEPS=N] [LEFT_OUT=MASK]        this one, told step by step
  *   MOUNTS=1                                               some instances have a mount
+ *   HURRIED=1                                              gates come and go in the middle of rounds
  *
  * The same by the environment.
  * One in which something does not hold is cut down to the steps that it takes, and told. */
@@ -18,10 +19,6 @@
 #include <string.h>
 
 enum { HISTORIES = 2000, STEPS = 12 };
-
-typedef struct Run {
-        uint64_t n, from, steps, mounts;
-} Run;
 
 static bool is_broken(const HistoryOptions *options, const char *kind) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -60,20 +57,19 @@ static void shrink(HistoryOptions *options, const char *kind) {
 }
 
 /* True: all has held. */
-static bool try_one(uint64_t seed, const Run *run) {
+static bool try_one(HistoryOptions options) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        HistoryOptions options = {
-                .seed = seed, .n_steps = (unsigned) run->steps, .has_mounts = run->mounts > 0};
         const char *kind, *broken = history_run(arena, &options, &kind);
 
         if (!broken)
                 return true;
-        printf("---- seed %" PRIu64 ": %s: %s\n", seed, kind, broken);
+        printf("---- seed %" PRIu64 ": %s: %s\n", options.seed, kind, broken);
         fflush(stdout);
         shrink(&options, kind);
         tell(&options);
-        printf("again: SEED=%" PRIu64 " STEPS=%u LEFT_OUT=%" PRIu64 "%s\n", seed, options.n_steps,
-               options.left_out, options.has_mounts ? " MOUNTS=1" : "");
+        printf("again: SEED=%" PRIu64 " STEPS=%" PRIu64 " LEFT_OUT=%" PRIu64 "%s%s\n", options.seed,
+               options.n_steps, options.left_out, options.has_mounts ? " MOUNTS=1" : "",
+               options.is_hurried ? " HURRIED=1" : "");
         fflush(stdout);
         return false;
 }
@@ -92,26 +88,22 @@ static bool take(uint64_t *value, const char *key, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-        Run run = {.n = HISTORIES, .from = 1, .steps = STEPS};
-        uint64_t n_broken = 0, seed, left_out = 0;
+        HistoryOptions options = {.seed = 1, .n_steps = STEPS};
+        uint64_t n = HISTORIES, n_broken = 0;
 
-        take(&run.n, "HISTORIES", argc, argv);
-        take(&run.from, "FROM", argc, argv);
-        take(&run.steps, "STEPS", argc, argv);
-        take(&run.mounts, "MOUNTS", argc, argv);
-        take(&left_out, "LEFT_OUT", argc, argv);
-        if (take(&seed, "SEED", argc, argv)) {
-                HistoryOptions options = {.seed = seed,
-                                          .n_steps = (unsigned) run.steps,
-                                          .left_out = left_out,
-                                          .has_mounts = run.mounts > 0};
-
+        take(&n, "HISTORIES", argc, argv);
+        take(&options.seed, "FROM", argc, argv);
+        take(&options.n_steps, "STEPS", argc, argv);
+        take(&options.has_mounts, "MOUNTS", argc, argv);
+        take(&options.is_hurried, "HURRIED", argc, argv);
+        take(&options.left_out, "LEFT_OUT", argc, argv);
+        if (take(&options.seed, "SEED", argc, argv)) {
                 tell(&options);
                 return 0;
         }
-        printf("seeds %" PRIu64 " to %" PRIu64 "\n", run.from, run.from + run.n - 1);
-        for (uint64_t i = 0; i < run.n; i++)
-                n_broken += !try_one(run.from + i, &run);
-        printf("%" PRIu64 " histories, %" PRIu64 " broken\n", run.n, n_broken);
+        printf("seeds %" PRIu64 " to %" PRIu64 "\n", options.seed, options.seed + n - 1);
+        for (uint64_t i = 0; i < n; i++, options.seed++)
+                n_broken += !try_one(options);
+        printf("%" PRIu64 " histories, %" PRIu64 " broken\n", n, n_broken);
         return n_broken > 0;
 }
