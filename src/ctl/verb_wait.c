@@ -85,8 +85,6 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
                 asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
-static const size_t n_named_max = 8;
-
 /* Names the units and processes that hold pages in the log. */
 static void name_page_users(Command *command, const Status *status,
                             const StatusInstance *instance) {
@@ -103,7 +101,7 @@ static void name_page_users(Command *command, const Status *status,
                 if (of && (text_equals(of->unit, instance->unit) ||
                            page_user_kept_pages(user) <= of->pages_granted))
                         continue;
-                if (is_of_size && n++ < n_named_max)
+                if (is_of_size && n++ < 8)
                         log_line(LOG_NOTICE, "%s: used by %s", instance->name,
                                  page_user_format(command->arena, user));
         }
@@ -249,10 +247,12 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         if (is_starting)
                 status_judge_start(command->arena, plan_find(look->plan, name), START_BY_ITSELF,
                                    NULL, ret);
-        if (is_starting && verdict_lets_start(ret->verdict)) {
-                ret->reason = mounts_judge_start(command->root, command->arena, described);
-                if (ret->reason.kind != REASON_NONE)
-                        ret->verdict = VERDICT_REFUSED;
+        const Reason no_mount = mounts_judge_start(command->root, command->arena, described,
+                                                   is_starting ? NULL : &ret->reason);
+
+        if (verdict_lets_start(ret->verdict) && no_mount.kind != REASON_NONE) {
+                ret->reason = no_mount;
+                ret->verdict = VERDICT_REFUSED;
         }
         judge_inside(command, *ret_status, ret);
         return true;

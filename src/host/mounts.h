@@ -27,8 +27,10 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
  * makes it, or whose file system has other options. */
 void mounts_check(const Root *root, const MountUnits *units, Diags *problems);
 
-/* Returns REASON_MOUNT_MISSING if INSTANCE must not start, because nothing is mounted at its Mount=, or REASON_NONE. */
-Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance);
+/* Returns why INSTANCE must not start, REASON_MOUNT_MISSING or REASON_NONE; or, of one that does not start and has a
+ * SHORTAGE, why its Mount= must not be made: min_size= would take pages of others. */
+Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance,
+                          const Reason *shortage);
 
 /* Reads all mounts of the host. */
 MountTable mounts_read(const Root *root, Arena *arena);

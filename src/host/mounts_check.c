@@ -38,15 +38,20 @@ MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
         };
 }
 
-Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance) {
-        if (!instance->mount)
+Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance,
+                          const Reason *shortage) {
+        const MountConfig *mount = instance->mount;
+
+        if (!mount || (shortage && (mount->min_size_bytes == 0 || shortage->kind == REASON_NONE)))
                 return (Reason){};
         const ConfigOrigin *origin = config_find_origin(instance, "Mount");
-        const char *path = instance->mount->path;
+        const char *path = mount->path;
         MountTable table = mounts_read(root, arena);
 
         if (mount_table_find(&table, path))
                 return (Reason){};
+        if (shortage)
+                return *shortage;
         return reason_make(
                 arena, REASON_MOUNT_MISSING,
                 arena_printf(arena, "see why: systemctl status %s", mount_unit_name(arena, path)),

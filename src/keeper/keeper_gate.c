@@ -349,6 +349,10 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
 
         if (!gate->is_starting && verdict_lets_start(instance->verdict) && instance->is_running)
                 restart = find_restart_lack(keeper, view, planned, &has_ended);
+        const Reason shortage = instance->lack.pages > 0
+                                        ? plan_explain_lack(arena, planned, &instance->lack)
+                                        : instance->reason;
+
         status_judge_start(arena, planned, gate->is_starting ? START_BY_UNIT : START_QUERY,
                            &restart, instance);
         const Lack *lack = &instance->lack;
@@ -363,11 +367,13 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
         *ret_reason = instance->reason;
         if (!may_start && is_valid && may_come(keeper, gate, ret_reason))
                 return GATE_PENDING;
-        if (may_start && gate->is_starting) {
-                if (waits_for_others(keeper, arena, gate, planned, ret_reason))
-                        return GATE_PENDING;
-                const Reason no_mount =
-                        mounts_judge_start(keeper->root, arena, planned->demand->config);
+        if (may_start && gate->is_starting &&
+            waits_for_others(keeper, arena, gate, planned, ret_reason))
+                return GATE_PENDING;
+        if (may_start) {
+                const Reason no_mount = mounts_judge_start(keeper->root, arena,
+                                                           planned->demand->config,
+                                                           gate->is_starting ? NULL : &shortage);
 
                 may_start = no_mount.kind == REASON_NONE;
                 *ret_reason = may_start ? *ret_reason : no_mount;
