@@ -783,16 +783,22 @@ def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
-    """Who has not ended yet has what he has: what he says is heard, and nothing is booked."""
+    """Who has not ended yet has what he has: what he says is heard, though the disk hangs, and nothing is booked."""
+    hung = host.path("hung")
+    host.shim = host.shim | {"SHIM_HUNG": str(hung)}
     with supervised(host, 100) as (systemd, mapped):
+        hung.touch()
         check("error" not in restart(host, learned=learned(130)), "it is heard")
         wait_until("it is reserved", lambda: host.pool(0) == 130)
         check(limit(host, "pg.service") == 100, "it is bound by what it has")
         mapped.use(0, 0)
-        reply = restart(host)
-        check("error" not in reply and limit(host, "pg.service") == 130,
-              f"now it has ended: {reply}, {limit(host, 'pg.service')}")
-        check(host.pool(0) == 130, f"{host.pool(0)}")
+        check(host.ctl("reload").returncode == 0 and host.pool(0) == 130, f"a reload: {host.pool(0)}")
+        for _ in range(2):
+            reply = restart(host)
+            check("error" not in reply and limit(host, "pg.service") == host.pool(0) == 130,
+                  f"now it has ended: {reply}, {limit(host, 'pg.service')}, {host.pool(0)}")
+        hung.unlink()
+        wait_until("it is kept", lambda: kept(host) == "2M:130")
 
 
 def test_restart_refused(host: Host, fixture: str = "one-node") -> None:

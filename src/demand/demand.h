@@ -17,6 +17,7 @@ typedef struct Figure {
         Sizing sizing;            /* for pages of sizing.page_size_bytes */
         const char *wrong;        /* why there is no figure, of any page size; NULL: sizing holds */
         const Gathered *gathered; /* the input of the figure; NULL: not known */
+        uint64_t pages_in_file;   /* of a figure that is to be stored: what was stored before */
 } Figure;
 
 typedef VEC(Figure) Figures;

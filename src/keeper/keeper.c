@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
 #include "keeper/keeper_state.h"
 
 #include "base/memory.h"
@@ -333,14 +332,14 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }
 
-bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
+bool keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
                  uint64_t now_usec) {
-        const PlanInstance *planned = plan_find(keeper->known.look->plan, instance->name);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, file->name);
         VEC_FOREACH(count, pages) {
                 if (planned && planned->page_size_bytes == count->page_size_bytes &&
                     planned->pages_wanted != count->pages)
-                        keeper_report_size(keeper, instance->name, count, planned->pages_wanted);
-                keeper_set_found(keeper, instance->name, count);
+                        keeper_report_size(keeper, file->name, count, planned->pages_wanted);
+                keeper_set_found(keeper, file, count);
         }
         if (keeper->is_held_back)
                 return false;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
 #include "keeper/keeper_state.h"
 
 #include "base/text.h"

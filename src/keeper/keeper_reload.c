@@ -8,6 +8,7 @@
  * pages in any case. */
 #include "keeper/keeper_state.h"
 
+#include "demand/learned.h"
 #include "host/config_load.h"
 #include "model/problem.h"
 #include "status/pending.h"
@@ -35,15 +36,20 @@ static void drop_held(Ledger *ledger) {
 
 /* ---- the stages ---- */
 
-/* Sizes reported by gates remain known if they could not be stored beside the configuration. */
+/* Sizes reported by gates remain known until they are stored beside the configuration. */
 static Figures keep_found(Arena *arena, const Figures *found, const Config *config) {
         Figures kept = {};
 
         VEC_FOREACH(figure, found) {
                 const InstanceConfig *instance = config_find(config, figure->instance);
 
-                if (!instance || instance->memory_kind != MEMORY_AUTO ||
-                    instance->learned.pages.n > 0 || instance->learned.seen.pages.n > 0)
+                if (!instance || instance->memory_kind != MEMORY_AUTO)
+                        continue;
+                const PageCounts pages = learned_pages(arena, instance, &instance->learned);
+
+                /* A file that has changed since is later. */
+                if (pages.n > 0 && figure->pages_in_file !=
+                                           page_counts_find(&pages, figure->sizing.page_size_bytes))
                         continue;
                 Figure *copy = vec_push(arena, &kept);
 
@@ -130,8 +136,7 @@ static bool look_with_old_pages(Keeper *keeper) {
         return keeper_look_anew(keeper);
 }
 
-/* Rolls back to the configuration, look, grants and settings from before the reload. Pools are taken as they are now.
-  */
+/* Rolls back to the configuration, look, grants and settings from before the reload. Pools are taken as they are. */
 static void restore(Keeper *keeper) {
         Reload *reload = &keeper->reload;
         Arena *tried = keeper->asked.arena;

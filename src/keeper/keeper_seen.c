@@ -106,13 +106,15 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
 
 /* ---- what follows from it ---- */
 
-void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count) {
+void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count) {
+        const PageCounts pages = learned_pages(keeper->asked.arena, file, &file->learned);
         Figure *known = VEC_FIND(each, &keeper->asked.found,
-                                 text_equals(each->instance, instance) &&
+                                 text_equals(each->instance, file->name) &&
                                          each->sizing.page_size_bytes == count->page_size_bytes);
 
-        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) =
-                learned_figure(instance, count);
+        known = known ? known : vec_push(keeper->asked.arena, &keeper->asked.found);
+        *known = learned_figure(config_find(keeper->asked.config, file->name)->name, count);
+        known->pages_in_file = page_counts_find(&pages, count->page_size_bytes);
 }
 
 /* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether the hold was
@@ -144,9 +146,9 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
 
 /* Sets the size for the next start to PAGES; returns whether that is a change. A smaller size is not taken if a gate
  * has reported one that differs from the file's. */
-static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *now,
+static bool take_figures(Keeper *keeper, const PageCounts *before, const InstanceConfig *file,
                          const PageCounts *pages) {
-        const PlanInstance *planned = plan_find(keeper->known.look->plan, now->name);
+        const PlanInstance *planned = plan_find(keeper->known.look->plan, file->name);
         bool has_changed = false;
 
         VEC_FOREACH(count, pages) {
@@ -158,8 +160,8 @@ static bool take_figures(Keeper *keeper, const PageCounts *before, const Instanc
                     (count->pages < wanted &&
                      page_counts_find(before, count->page_size_bytes) != wanted))
                         continue;
-                keeper_report_size(keeper, now->name, count, wanted);
-                keeper_set_found(keeper, planned->demand->config->name, count);
+                keeper_report_size(keeper, file->name, count, wanted);
+                keeper_set_found(keeper, file, count);
                 has_changed = true;
         }
         return has_changed;
@@ -190,7 +192,7 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
             instance->memory_kind != MEMORY_AUTO)
                 return false;
         const PageCounts before = learned_pages(arena, instance, &instance->learned);
-        bool has_changed = take_figures(keeper, &before, &now, &pages);
+        bool has_changed = take_figures(keeper, &before, instance, &pages);
 
         return settle(keeper, arena, instance, &seen, unit) || has_changed;
 }

@@ -286,8 +286,8 @@ void keeper_forget_count(Keeper *keeper, const char *unit);
 LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *files,
                                    uint64_t now_usec, bool *ret_has_changed);
 
-/* Sets the size of INSTANCE, whose name is owned by the current configuration, to COUNT. */
-void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count);
+/* Sets the size of the instance that FILE has to COUNT. */
+void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count);
 
 /* ---- keeper_reload.c ---- */
 

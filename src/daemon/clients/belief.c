@@ -9,8 +9,7 @@
 #include <string.h>
 
 static const uint64_t restart_pause_usec = 10 * USEC_PER_SEC;
-static const uint64_t patience_usec =
-        5 * USEC_PER_SEC; /* How long a client waits for the disk, which may hang. */
+static const uint64_t patience_usec = 5 * USEC_PER_SEC; /* for the disk, which may hang */
 static const uint64_t log_pause_usec = 60 * USEC_PER_SEC;
 
 /* What was accepted for one instance. */
@@ -88,7 +87,8 @@ static void adopt(Client *client, const Config *files, const Learned *learned) {
                 const PageCounts pages =
                         learned_pages(arena, described ? described : known, learned);
 
-                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
+                keeper_grow(manager->keeper, described ? described : known, &pages,
+                            clock_now_usec());
         }
         if (beyond.kind != REASON_NONE)
                 client->size.unkept = arena_printf(arena, "%s; %s", beyond.text, beyond.remedy);
@@ -142,8 +142,6 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
 
-        client->size.is_accepted = known && !known->refusal && known->memory_kind == MEMORY_AUTO &&
-                                   !client->size.reported;
         if (!client->size.reported || !known)
                 return;
         if (!instance_is_learning(known) ||
@@ -160,7 +158,7 @@ void belief_take(Client *client, const LoadedUnit *unit) {
                 belief_ignore(client, why);
                 return;
         }
-        client->wait.may_try = client->size.is_accepted = true;
+        client->wait.may_try = true;
         client->size.accepted = arena_memdup(client->arena, &learned, sizeof(learned));
 }
 
@@ -168,26 +166,12 @@ void beliefs_adopt(Manager *manager) {
         const Config *files = NULL;
 
         for (Client *client = manager->clients.first; client; client = client->next) {
-                if (!client->size.is_accepted)
+                const Learned *accepted = TAKE_PTR(client->size.accepted);
+
+                if (!accepted)
                         continue;
                 files = files ? files : manager_files(manager);
-                client->size.is_accepted = false;
-                const InstanceConfig *known =
-                        config_find(keeper_config(manager->keeper), client->instance);
-                const InstanceConfig *described = config_find(files, client->instance);
-
-                if (client->size.accepted) {
-                        adopt(client, files, client->size.accepted);
-                } else if (known && described && !described->refusal &&
-                           described->memory_kind == MEMORY_AUTO &&
-                           !learned_is_kept(described, &known->learned)) {
-                        /* A gate that reports no size uses the size in the file if that differs from the one in effect. */
-                        const PageCounts pages =
-                                learned_pages(client->arena, described, &described->learned);
-
-                        if (pages.n > 0)
-                                keeper_grow(manager->keeper, known, &pages, clock_now_usec());
-                }
+                adopt(client, files, accepted);
                 if (client->size.unkept)
                         log_line(LOG_WARNING, "%s: not stored: %s", client->instance,
                                  client->size.unkept);

@@ -50,8 +50,7 @@ struct Client {
         /* The size that a gate or `hugeplanctl learn` reports (belief.c). */
         struct {
                 json_t *reported;        /* NULL: none */
-                bool is_accepted;        /* and not in effect yet: */
-                const Learned *accepted; /* NULL: the one in the instance's file */
+                const Learned *accepted; /* and not in effect yet; NULL: none */
                 uint64_t stored;         /* the number of its pending write (store.h); 0: none */
                 LoopTimer patience;      /* limits the wait for that write */
                 const char *unkept;      /* why the size is not stored; NULL: it is */
