@@ -108,8 +108,7 @@ void manager_work(Manager *manager);
 /* Whether a shortage will be tried again. */
 bool manager_is_retrying(const Manager *manager);
 
-/* The configuration on disk. Valid until the second further call, or as long as the one in effect if both are the same.
-  */
+/* The configuration on disk. Valid until the second further call, or as long as the one in effect if it is the same. */
 const Config *manager_files(Manager *manager);
 
 /* The current status from fresh counts, allocated in ARENA. */

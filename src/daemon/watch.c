@@ -33,8 +33,8 @@ static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
 static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
-static const uint64_t count_usec =
-        5 * USEC_PER_SEC; /* programs change their use for at least so long after a start */
+static const uint64_t count_usec = 5 *
+                                   USEC_PER_SEC; /* a program may change its use, after a start */
 static const uint64_t rest_usec = 50 * USEC_PER_SEC;
 static const uint64_t pause_min_usec = 100 * USEC_PER_MSEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
@@ -86,8 +86,7 @@ static void arm_settle(Watch *watch, uint64_t delay_usec);
 static void arm_units(Watch *watch, uint64_t delay_usec);
 
 /* The time until the next look, while something goes on for whose end there is no event. Each pause is as long as all
- * before it, measured from SINCE_USEC, because a starting unit causes any number of looks. 0: no more looks are needed.
-  */
+ * before it, measured from SINCE_USEC, because a starting unit causes any number of looks. 0: no more are needed. */
 static uint64_t pause_after(uint64_t since_usec) {
         uint64_t passed_usec = clock_now_usec() - since_usec;
 
@@ -135,7 +134,8 @@ static void look_at_promises_again(Watch *watch) {
                 arm_units(watch, pause_usec > 0 ? count_usec : cover_usec);
 }
 
-static void verify(Watch *watch) {
+static void verify(void *userdata) {
+        Watch *watch = userdata;
         bool has_memory = watch->hotplug.is_seen, wants_repair;
 
         if (keeper_is_working(watch->keeper)) { /* later events are handled after the round */
@@ -170,16 +170,12 @@ static void verify(Watch *watch) {
         look_at_promises_again(watch);
 }
 
-static void on_due(void *userdata) {
-        verify(userdata);
-}
-
 /* Sets the timer earlier, never later. */
 static void arm_units(Watch *watch, uint64_t delay_usec) {
         uint64_t at = clock_now_usec() + delay_usec;
 
         if (!loop_is_set(&watch->looks) || at < watch->looks.at_usec)
-                loop_set(watch->loop, &watch->looks, at, on_due, watch);
+                loop_set(watch->loop, &watch->looks, at, verify, watch);
 }
 
 void watch_look_soon(Watch *watch) {
@@ -199,7 +195,7 @@ static void arm_settle(Watch *watch, uint64_t delay_usec) {
                 watch->settle.latest_usec = now + settle_max_usec;
         else
                 at = MAX(MIN(at, watch->settle.latest_usec), watch->settle.timer.at_usec);
-        loop_set(watch->loop, &watch->settle.timer, at, on_due, watch);
+        loop_set(watch->loop, &watch->settle.timer, at, verify, watch);
 }
 
 /* ---- files ---- */

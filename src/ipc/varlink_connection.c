@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
 /* The life of a connection:
  *
  * It gets a *turn* when epoll reports it: what is unsent is sent, what has come is read once, and the next

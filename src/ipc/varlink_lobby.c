@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-
 /* Connections without a place. They are not closed at once, because their clients would connect again at once, and a
  * gate would wait each time for thousands of connections that are closed again and again: accept(2) is in order. They
  * are kept for pause_usec without being watched, and then closed one by one, so that at most one client in a

@@ -14,9 +14,7 @@
  *
  * One rule keeps promises for any order in which pages are touched: every set of nodes that a unit is confined to has
  * at least as many free pages as all units that can take pages there may take. A pool is never lowered so far that this
- * breaks, or breaks further if it is broken already. The rule is stronger than that some order works out (for sets of
- * nodes Hall's condition: a set has as many free pages as the promises that only it can serve), and implies it, since
- * the set of every promise is checked.
+ * breaks, or breaks further if it is broken already. It implies that some order works out (Hall's condition).
  *
  * Promises without a known owner (HugePages_Rsvd less the known promises) may depend on any one node: when pools are
  * lowered they count in full against each. */
