@@ -251,8 +251,7 @@ class Build:
 
     def relevant(self, file: str, original: pathlib.Path) -> list[str]:
         own, name = self.symbols_of(original), pathlib.Path(file).stem
-        tests = [test for test in self.programs()
-                 if own & self.symbols_of(self.directory / "tests" / program_of(test))]
+        tests = [test for test in self.programs() if own & self.symbols_of(self.directory / "tests" / program_of(test))]
         return sorted(tests, key=lambda test: test != name)
 
 

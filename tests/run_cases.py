@@ -130,8 +130,7 @@ def compare_words(name: str, expected: str, actual: str) -> list[str]:
 
 def compare_trees(name: str, before: dict[str, tuple[object, ...]],
                   after: dict[str, tuple[object, ...]]) -> list[str]:
-    changed = sorted(path for path in before.keys() | after.keys()
-                     if before.get(path) != after.get(path))
+    changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     return [f"{name}: the host was changed: {path}\n" for path in changed]
 
 

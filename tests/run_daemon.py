@@ -97,8 +97,7 @@ class Kernel:
     def add_up(self, name: str) -> None:
         whole = self.root / "sys/kernel/mm/hugepages" / name
         for attribute in ("nr_hugepages", "free_hugepages"):
-            total = sum(max(read_count(pool / attribute), 0)
-                        for pool in self.pools if pool.name == name)
+            total = sum(max(read_count(pool / attribute), 0) for pool in self.pools if pool.name == name)
             replace(whole / attribute, f"{total}\n")
 
     def set_pages(self, pool: pathlib.Path, pages: int) -> None:
@@ -236,8 +235,7 @@ class Host:
         self.path(f"{CONFIG}/{name}").unlink()
 
     def pool_path(self, node: int, kib: int = 2048) -> pathlib.Path:
-        return self.path(f"sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB/"
-                         "nr_hugepages")
+        return self.path(f"sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB/nr_hugepages")
 
     def pool(self, node: int, kib: int = 2048) -> int:
         return read_count(self.pool_path(node, kib))
@@ -413,8 +411,7 @@ def test_life(host: Host, fixture: str = "two-nodes-hole") -> None:
     done = host.ctl("wait", "large")
     check(done.returncode == 1 and "do not fit" in done.stderr, done.stderr)
     done = host.ctl("wait", "broken")
-    check(done.returncode == 1 and "/etc/hugeplan.d/50-broken.conf:3: Memory: '8GG'" in done.stderr,
-          done.stderr)
+    check(done.returncode == 1 and "/etc/hugeplan.d/50-broken.conf:3: Memory: '8GG'" in done.stderr, done.stderr)
     check(host.ctl("wait", "--all").returncode == 1, "not all have their pages")
     check(host.ctl("status").returncode == 3, "not all is well")
     check(host.ctl("status", "pg").returncode == 0, "but pg is")
@@ -590,8 +587,7 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
     found = {int(size): int(found) for node, size, found, *_ in ledger(host, "pool") if node == "0"}
     check(found == {1 << 30: 6, 2 * MIB: 1024}, f"what was split was found: {found}")
     host.remove_config("20-big.conf")
-    check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6,
-          "only its own large pages are given back")
+    check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6, "only its own large pages are given back")
 
 
 def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:
@@ -849,13 +845,10 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
     wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
     wait_until("a size that says otherwise",
                lambda: "[never]" in host.path(f"{THP}/hugepages-64kB/enabled").read_text())
-    check("[inherit]" in host.path(f"{THP}/hugepages-2048kB/enabled").read_text(),
-          "one that does not is left alone")
-    check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before,
-          "vm.min_free_kbytes is as it was")
+    check("[inherit]" in host.path(f"{THP}/hugepages-2048kB/enabled").read_text(), "one that does not is left alone")
+    check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before, "vm.min_free_kbytes is as it was")
     for name in "hugepages-64kB/enabled", "enabled":  # others write, and are heard at once
-        host.write(f"{THP}/{name}", "[always] inherit madvise never\n" if "/" in name
-                   else "[always] madvise never\n")
+        host.write(f"{THP}/{name}", "[always] inherit madvise never\n" if "/" in name else "[always] madvise never\n")
         wait_until(f"{name} is put back", lambda: "[never]" in host.path(f"{THP}/{name}").read_text())
 
 
@@ -866,8 +859,7 @@ def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None
     host.config("40-released.conf", "[Instance]\nPages=10\n")
     host.start()
     check(host.ctl("release", "released").returncode == 0, "it can be released")
-    for name, reason in {"large": "not-enough-memory", "broken": "config",
-                         "released": "released"}.items():
+    for name, reason in {"large": "not-enough-memory", "broken": "config", "released": "released"}.items():
         reply = host.call("Wait", {"instance": name})
         check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))
         check(reply["parameters"]["reasonId"] == reason, str(reply))
@@ -901,8 +893,7 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     unlimited(host, "pg.service")
     for size in ("1GB", "2MB"):
         host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.rsvd.current", "0\n")
-        host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.numa_stat",
-                   "total=0 N0=0 N2=0\n")
+        host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.numa_stat", "total=0 N0=0 N2=0\n")
     host.start()
     check(host.gate("pg.service", "pg").returncode == 0, "all its pages are free")
     for node in (0, 2):
@@ -911,8 +902,7 @@ def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     done = host.gate("pg.service", "pg")
     check(done.returncode == 1, done.stdout + done.stderr)
     check("pg: refused: others use 400 pages of 2M (800M)" in done.stderr, done.stderr)
-    check("pg: used by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr,
-          done.stderr)
+    check("pg: used by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr, done.stderr)
     # Until systemd has removed its group, it may be using the pages itself.
     group = host.fail_unit("pg.service")
     wait_until("others are to blame", lambda: host.call("Wait", {"instance": "pg"})
@@ -1132,8 +1122,7 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
 
     check(call("Describe")["parameters"]["host"]["verdict"] == "ready", "nobody may look")
     for method in ("Reload", "Release", "Learn"):
-        check(call(method).get("error") == "org.varlink.service.PermissionDenied",
-              f"nobody may not call {method}")
+        check(call(method).get("error") == "org.varlink.service.PermissionDenied", f"nobody may not call {method}")
 
 
 def test_release(host: Host, fixture: str = "one-node") -> None:
@@ -1410,8 +1399,7 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     host.config("20-own.conf", "[Instance]\nPages=149\nUnit=own.service\n")
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 149, f"{host.pool(0)}")
     done = host.ctl("wait", "own")
-    check(done.returncode == 0 and "too small: it had mapped 150 pages" in done.stderr,
-          done.stderr)
+    check(done.returncode == 0 and "too small: it had mapped 150 pages" in done.stderr, done.stderr)
     # What was seen may be less than it takes now.
     check("write Memory=auto" in done.stderr and "Pages=2M:150" not in done.stderr, done.stderr)
     host.write(f"{CONFIG}/20-own.conf.d/90-learned.conf", "[Instance]\nPages=2M:152\nX-Exact=yes\n")
@@ -1489,8 +1477,7 @@ def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
 def limits(host: Host, unit: str) -> dict[str, str]:
     """What stands in the limits of the unit's control group."""
     group = host.path(f"sys/fs/cgroup/system.slice/{unit}")
-    return {file.name.split(".")[1]: file.read_text().strip()
-            for file in group.glob("hugetlb.*.rsvd.max")}
+    return {file.name.split(".")[1]: file.read_text().strip() for file in group.glob("hugetlb.*.rsvd.max")}
 
 
 def unlimited(host: Host, *units: str) -> None:
@@ -1514,8 +1501,7 @@ def test_hugetlb_limits(host: Host, fixture: str = "x86-1g") -> None:
     host.start()
     check(host.ctl("learn", "db").returncode == 0, "it is learned")
     check(host.gate("mariadb.service", "db").returncode == 0, "its gate lets it start")
-    pages = next(each["pagesGranted"] for each in host.status()["instances"]
-                 if each["name"] == "db")
+    pages = next(each["pagesGranted"] for each in host.status()["instances"] if each["name"] == "db")
     check(pages > 128, str(pages))
     check(limits(host, "mariadb.service") == {"1GB": "0", "2MB": str(pages * 2 * MIB)},
           str(limits(host, "mariadb.service")))
@@ -1552,8 +1538,7 @@ def test_hugetlb_limit_cannot_be_had(host: Host, fixture: str = "one-node") -> N
     check(done.returncode == 1 and "CONFIG_CGROUP_HUGETLB" in done.stderr, done.stderr)
     # With another kernel.
     unlimited(host, "b.service")
-    check(host.ctl("reload").returncode == 0 and host.verdicts()["b"] == "ready",
-          str(host.verdicts()))
+    check(host.ctl("reload").returncode == 0 and host.verdicts()["b"] == "ready", str(host.verdicts()))
     check(host.gate("b.service", "b").returncode == 0, "it may start")
     check(limits(host, "b.service")["2MB"] == str(20 * MIB), str(limits(host, "b.service")))
 
@@ -1568,14 +1553,12 @@ def test_memory_limit(host: Host, fixture: str = "one-node") -> None:
     host.write("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n")
     daemon = host.start()
     check(host.gate("a.service", "a").returncode == 0, "they do not count")
-    host.write("proc/mounts",
-               "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate,memory_hugetlb_accounting 0 0\n")
+    host.write("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate,memory_hugetlb_accounting 0 0\n")
     done = host.gate("a.service", "a")
     check(done.returncode == 1 and "a: refused: MemoryMax= of system.slice is 100M, and its huge"
           " pages alone are 200M" in done.stderr, done.stderr)
     done = host.gate("b.service", "b")
-    check(done.returncode == 0 and "b: degraded: MemoryMax= of system.slice" in done.stderr,
-          done.stderr)
+    check(done.returncode == 0 and "b: degraded: MemoryMax= of system.slice" in done.stderr, done.stderr)
     check(host.verdicts() == {"a": "ready", "b": "ready"}, "the pages stand")
     check(host.ctl("wait", "a").returncode == 0, "by hand, nothing is about to start")
     # Raised; and the same without a daemon.
@@ -1622,8 +1605,7 @@ def test_learn(host: Host, fixture: str = "one-node") -> None:
     for pages in ([1], ["x"], [{}], [{"pageSizeBytes": 2 * MIB, "pages": 1, "more": 1}]):
         reply = host.call("Learn", {"instance": "db", "learned": {"pages": pages, "exact": True}})
         check(reply.get("error") == "org.varlink.service.InvalidParameter", f"{pages}: {reply}")
-    check(learn("nobody", (2 * MIB, 1)).get("error") == "org.hugeplan.Manager.NoSuchInstance",
-          "an unknown instance")
+    check(learn("nobody", (2 * MIB, 1)).get("error") == "org.hugeplan.Manager.NoSuchInstance", "an unknown instance")
     check(learn("fixed", (2 * MIB, 1))["parameters"]["parameter"] == "instance", "a fixed size")
     check(host.pool(0) == 30, "nothing has changed")
     # One that the next reload brings is known of its file.
@@ -1691,8 +1673,7 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
                       ["--json=short", "plan"], ["status", "large"], ["--json=short", "report"]):
         host.ctl(*arguments)
     changed = run_cases.compare_trees("reading", before, host.kernel_files())
-    changed += run_cases.compare_trees("reading", state,
-                                       run_cases.snapshot(host.path("run/hugeplan")))
+    changed += run_cases.compare_trees("reading", state, run_cases.snapshot(host.path("run/hugeplan")))
     check(not changed, "".join(changed))
 
 

@@ -112,8 +112,7 @@ def sets_of(examples: Texts) -> Iterator[tuple[str, Texts]]:
 
 
 def test_sets(host: Host, examples: Texts) -> list[str]:
-    return [f"{title}: {fault}" for title, texts in sets_of(examples)
-            for fault in faults_of(host, texts)]
+    return [f"{title}: {fault}" for title, texts in sets_of(examples) for fault in faults_of(host, texts)]
 
 
 def test_defaults(host: Host, examples: Texts) -> list[str]:
@@ -177,8 +176,7 @@ def test_engines(host: Host, examples: Texts) -> list[str]:
 
 def main() -> int:
     arguments = common.parser(__doc__, "hugeplanctl", "examples").parse_args()
-    examples = {path.name: path.read_text(encoding="utf-8")
-                for path in sorted(arguments.examples.glob("*.conf"))}
+    examples = {path.name: path.read_text(encoding="utf-8") for path in sorted(arguments.examples.glob("*.conf"))}
     n_failed = 0
     for fixture in ("eight-nodes", "arm64"):
         with tempfile.TemporaryDirectory(prefix="hugeplan-examples-") as name:

@@ -197,8 +197,7 @@ def play_generator(programs: Programs, case: str, kinds: list[Fault], share: int
     with bench_of(programs, case) as bench:
         done, expected = generate(bench, None)
         check(done.code == 0 and len(expected) > 0, f"{case}: {done}")
-        return play_on(bench, kinds, share,
-                       lambda own, fault: judge_generated(*generate(own, fault), expected))
+        return play_on(bench, kinds, share, lambda own, fault: judge_generated(*generate(own, fault), expected))
 
 
 def test_generator_memory(programs: Programs) -> int:
@@ -235,8 +234,7 @@ def judge_printed(done: Done, expected: Done) -> None:
 def play_verb(bench: Bench, kinds: list[Fault], share: int, *verb: str) -> int:
     command = (bench.programs.hugeplanctl, f"--root={bench.root}", *verb)
     expected = bench.run(None, *command)
-    return play_on(bench, kinds, share,
-                   lambda own, fault: judge_printed(own.run(fault, *command), expected))
+    return play_on(bench, kinds, share, lambda own, fault: judge_printed(own.run(fault, *command), expected))
 
 
 READING = [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR),
@@ -450,8 +448,7 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
             for pause in (1, 0):
                 wait_until("rest", lambda: life.phase() == "idle")
                 time.sleep(pause)
-            n_runs = sum(play_verb(bench, kinds, share, *verb)
-                         for verb in (("status",), ("wait", "pg"), ("reload",)))
+            n_runs = sum(play_verb(bench, kinds, share, *verb) for verb in (("status",), ("wait", "pg"), ("reload",)))
             life.check_pools(400)
             life.end()
         finally:

@@ -179,8 +179,7 @@ class Systemd(Server):
         kind, value = self.units[unit].property(name)
         body = variant(kind, value)
         fields = (b"\x05\x01u\0" + struct.pack("<I", serial) + b"\x08\x01g\0\x01v\0")
-        return align(struct.pack("<cBBBIII", b"l", 2, 1, 1, len(body), serial, len(fields)) + fields,
-                     8) + body
+        return align(struct.pack("<cBBBIII", b"l", 2, 1, 1, len(body), serial, len(fields)) + fields, 8) + body
 
 
 @contextlib.contextmanager
@@ -238,12 +237,10 @@ class Pages:
             free = int((pool / "free_hugepages").read_text()) + self.touched - touched
             check(free >= 0, "it touches what there is")
             replace(pool / "free_hugepages", f"{free}\n")
-            host.write("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
-                       f"{mapped - touched}\n")
+            host.write("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", f"{mapped - touched}\n")
             host.kernel.add_up(pool.name)
             host.write(f"{self.group}/hugetlb.2MB.rsvd.current", f"{mapped * 2 * MIB}\n")
-            host.write(f"{self.group}/hugetlb.2MB.numa_stat",
-                       f"total={touched * 2 * MIB} N0={touched * 2 * MIB}\n")
+            host.write(f"{self.group}/hugetlb.2MB.numa_stat", f"total={touched * 2 * MIB} N0={touched * 2 * MIB}\n")
         self.touched = touched
 
 
@@ -770,8 +767,7 @@ def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
         mapped.use(0, 0)
         reply = restart(host, learned=learned(130))
         check("error" not in reply and reply["parameters"]["instance"]["pagesGranted"] == 130, str(reply))
-        check((host.pool(0), limit(host, "pg.service")) == (130, 130),
-              f"{host.pool(0)}, {limit(host, 'pg.service')}")
+        check((host.pool(0), limit(host, "pg.service")) == (130, 130), f"{host.pool(0)}, {limit(host, 'pg.service')}")
         check(holds(host) == [("pg", "1")], str(holds(host)))
         wait_until("it is kept", lambda: kept(host) == "2M:130")
         for i in range(20):
@@ -814,14 +810,6 @@ def test_restart_refused(host: Host, fixture: str = "one-node") -> None:
         check(host.verdicts()["other"] == "ready", str(host.verdicts()))
         host.call("Learn", {"instance": "pg", "learned": learned(100)})
         check("error" not in restart(host), "with what it had it may start")
-
-
-def test_restart_of_an_older_gate(host: Host, fixture: str = "one-node") -> None:
-    """Or of one that has found nothing out: what was known before counts."""
-    with supervised(host, 100) as (systemd, mapped):
-        mapped.use(0, 0)
-        check("error" not in restart(host), "it may start")
-        check((host.pool(0), limit(host, "pg.service"), kept(host)) == (100, 100, "2M:100"), "nothing has changed")
 
 
 # ---- what a gate says ----
@@ -1021,8 +1009,7 @@ def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
         stranger.use(0, 0)
         replies: list[dict] = []
         try:
-            wait_until("it has its pages back",
-                       lambda: replies.append(restart(host)) or "error" not in replies[-1])
+            wait_until("it has its pages back", lambda: replies.append(restart(host)) or "error" not in replies[-1])
         except Failure as failure:
             raise Failure(f"{failure}: {replies[-1]}") from None
 

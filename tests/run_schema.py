@@ -74,8 +74,7 @@ class Schemas:
     """Judges answers, and counts them by verb."""
 
     def __init__(self) -> None:
-        self.by_verb = {path.stem: load(path.stem) for path in sorted(SCHEMAS.glob("*.json"))
-                        if path.name != COMMON}
+        self.by_verb = {path.stem: load(path.stem) for path in sorted(SCHEMAS.glob("*.json")) if path.name != COMMON}
         self.n_valid: collections.Counter[str] = collections.Counter()
         self.planted: set[tuple[str, ...]] = set()
         self.problems: list[str] = []

@@ -78,8 +78,7 @@ def test_interrupted_installation(checkout: Checkout) -> None:
             way(run)
             code = run.finish(PATIENCE)
             check(code == (130 if way is Foreground.press_ctrl_c else 143), f"{code}: {run.output}")
-            check("interrupted while packages were being installed; run: dpkg --configure -a"
-                  in run.output, run.output)
+            check("interrupted while packages were being installed; run: dpkg --configure -a" in run.output, run.output)
             check("FAILED" not in run.output and "OK" not in run.output, run.output)
 
 
@@ -90,8 +89,7 @@ def test_interrupted_tests(checkout: Checkout) -> None:
     for name in ("cc", "ninja"):
         checkout.program(name, "exit 0")
     checkout.program("meson", '[ "$1" != test ] || exec sleep 3')
-    for way, expected in ((Foreground.press_ctrl_c, 130), (Foreground.terminate, 143),
-                          (Foreground.hang_up, 129)):
+    for way, expected in ((Foreground.press_ctrl_c, 130), (Foreground.terminate, 143), (Foreground.hang_up, 129)):
         checkout.said.unlink(missing_ok=True)
         run = checkout.run("scripts/run-tests", "--quick")
         checkout.wait_until_said("meson test", run)

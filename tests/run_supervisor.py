@@ -89,8 +89,7 @@ class Place:
         return done.stdout
 
     def pg_ctl(self, verb: str, *arguments: object, succeeds: bool = True) -> str:
-        return self.run("pg_ctl", verb, "-D", self.data, "-l", self.log, "-t", 20, *arguments,
-                        succeeds=succeeds)
+        return self.run("pg_ctl", verb, "-D", self.data, "-l", self.log, "-t", 20, *arguments, succeeds=succeeds)
 
     def asked(self) -> list[str]:
         """What hugeplanctl was called with since."""

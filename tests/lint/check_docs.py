@@ -117,8 +117,7 @@ def main() -> int:
     root = pathlib.Path(sys.argv[1])
     pages = {name: root / "man" / name
              for name in ("hugeplan.d.5.scd", "hugeplanctl.1.scd", "hugepland.8.scd", "hugeplan-rules.7.scd")}
-    there = {name: plain(path.read_text(encoding="utf-8"))
-             for name, path in pages.items() if path.exists()}
+    there = {name: plain(path.read_text(encoding="utf-8")) for name, path in pages.items() if path.exists()}
     problems: list[str] = []
     if page := there.get("hugeplan.d.5.scd"):
         problems += missing_keys(root, page)

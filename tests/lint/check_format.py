@@ -27,8 +27,7 @@ def main() -> int:
     if program is None:
         print("clang-format is not installed")
         return 77
-    sources = sorted(path for directory in ("src", "tests")
-                     for path in (root / directory).rglob("*.[ch]"))
+    sources = sorted(path for directory in ("src", "tests") for path in (root / directory).rglob("*.[ch]"))
     if not sources:
         print(f"{root}: no sources")
         return 1

@@ -16,8 +16,7 @@ import sys
 import tempfile
 
 # Each room may include itself and the rooms before it.
-PURE = ("base", "model", "read", "engines", "config", "demand", "plan", "status", "units",
-        "check", "render")
+PURE = ("base", "model", "read", "engines", "config", "demand", "plan", "status", "units", "check", "render")
 # Effects: what each of these may include besides itself.
 EFFECTS = {
     "runtime": {"base"},

@@ -20,8 +20,7 @@ sys.dont_write_bytecode = True
 from programs import program  # noqa: E402
 
 # In two parts, or reuse would read it as this file's own.
-IDENTIFIER = re.compile(r"SPDX-License-" r"Identifier: LGPL-2\.1-or-later( \*/| -->| #\})?$",
-                        re.MULTILINE)
+IDENTIFIER = re.compile(r"SPDX-License-" r"Identifier: LGPL-2\.1-or-later( \*/| -->| #\})?$", re.MULTILINE)
 HEAD_BYTES = 300
 
 # Inputs and expected outputs, of which every byte counts, and formats without comments.
@@ -32,18 +31,15 @@ WITHOUT_COMMENT = re.compile(
 )
 
 # A checkout that belongs to another user than the one who tests.
-GIT_SETTINGS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
-                "GIT_CONFIG_VALUE_0": "*"}
+GIT_SETTINGS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
 def tracked_files(root: pathlib.Path) -> list[pathlib.Path]:
     """What is in the repository, or will be; nothing in an unpacked release, which has none."""
     if not (root / ".git").exists():
         return []
-    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others",
-               "--exclude-standard"]
-    done = subprocess.run(command, check=True, capture_output=True, text=True,
-                          env={**os.environ, **GIT_SETTINGS})
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **GIT_SETTINGS})
     paths = (root / name for name in done.stdout.split("\0") if name)
     return [path for path in paths if path.is_file() and not path.is_symlink()]
 
@@ -57,8 +53,7 @@ def names_license(path: pathlib.Path) -> bool:
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     names = [str(path.relative_to(root)) for path in tracked_files(root) if not names_license(path)]
-    problems = [f"{name}: the SPDX line is missing" for name in sorted(names)
-                if not WITHOUT_COMMENT.match(name)]
+    problems = [f"{name}: the SPDX line is missing" for name in sorted(names) if not WITHOUT_COMMENT.match(name)]
     print("\n".join(problems))
     if problems:
         return 1

@@ -49,8 +49,7 @@ def refused_by_journalctl(root: pathlib.Path) -> list[str]:
     if not journalctl:
         return []
     source = root / "units/hugeplan.catalog"
-    n_entries = sum(line.startswith("-- ")
-                    for line in source.read_text(encoding="utf-8").splitlines())
+    n_entries = sum(line.startswith("-- ") for line in source.read_text(encoding="utf-8").splitlines())
     with tempfile.TemporaryDirectory(prefix="hugeplan-catalog-") as name:
         target = pathlib.Path(name) / "usr/lib/systemd/catalog"
         target.mkdir(parents=True)

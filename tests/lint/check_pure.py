@@ -45,8 +45,7 @@ PLAIN = re.compile(r"^_*(isoc\d+_)?(?P<name>.+?)(64)?(_chk|_2)?(@.*)?$")
 
 
 def undefined_symbols(nm: str, archive: pathlib.Path) -> set[str]:
-    text = subprocess.run([nm, "--undefined-only", str(archive)], check=True, capture_output=True,
-                          text=True).stdout
+    text = subprocess.run([nm, "--undefined-only", str(archive)], check=True, capture_output=True, text=True).stdout
     return {line.split()[-1] for line in text.splitlines() if line.split()[:1] == ["U"]}
 
 

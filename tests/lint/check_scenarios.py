@@ -41,8 +41,7 @@ def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list
         return [f"{file}: {traceback.format_exc(limit=-1)}"]
     suites = (*scenario.suites, *scenario.more_suites)
     problems = unknown_names(run, file)
-    problems += [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on}
-                if one not in known]
+    problems += [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on} if one not in known]
     if not suites:
         problems.append(f"{file}: is for no suite")
     if len(set(suites)) < len(suites):

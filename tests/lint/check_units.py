@@ -18,10 +18,7 @@ import tempfile
 
 SUFFIXES = (".service", ".socket", ".timer")
 # What is no program's path; of several forms, the one that every systemd knows.
-VALUES = {
-    "RESTART_PAUSES": "RestartSec=2s",
-    "EARLY_PRIVATE_DEVICES": "PrivateDevices=yes",
-}
+VALUES = {"RESTART_PAUSES": "RestartSec=2s", "EARLY_PRIVATE_DEVICES": "PrivateDevices=yes"}
 
 
 # Tenths, as `systemd-analyze security` rates them, of 100.
@@ -41,8 +38,7 @@ def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
     for path in sorted((source / "units").iterdir()):
         name = path.name.removesuffix(".in")
         if name.endswith(SUFFIXES):
-            text = re.sub(r"@(\w+)@", lambda match: VALUES.get(match[1], "/bin/true"),
-                          path.read_text(encoding="utf-8"))
+            text = re.sub(r"@(\w+)@", lambda match: VALUES.get(match[1], "/bin/true"), path.read_text(encoding="utf-8"))
             (directory / name).write_text(text, encoding="utf-8")
             units.append(str(directory / name))
     return units

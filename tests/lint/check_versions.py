@@ -56,8 +56,7 @@ def check_news(news: str, version: str, date: str) -> list[str]:
 def check(texts: dict[str, str]) -> list[str]:
     there = versions(texts)
     version = there["meson.build"]
-    problems = [f"{place}: {other}, in meson.build {version}" for place, other in there.items()
-                if other != version]
+    problems = [f"{place}: {other}, in meson.build {version}" for place, other in there.items() if other != version]
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         problems.append(f"meson.build: {version} is not of the form X.Y.Z")
     # The newest entry's, as "2026-11-21".
@@ -65,8 +64,7 @@ def check(texts: dict[str, str]) -> list[str]:
     line = found(r"^ -- .*>  (.*)$", text)
     parsed = email.utils.parsedate(line[0]) if line else None
     date = time.strftime("%F", parsed) if parsed else "no date"
-    spec_date = date_of_spec(*found(r"^%changelog\n\* (\w+ \w+ +\d+ \d+) ", texts["hugeplan.spec"])
-                             or ("none",))
+    spec_date = date_of_spec(*found(r"^%changelog\n\* (\w+ \w+ +\d+ \d+) ", texts["hugeplan.spec"]) or ("none",))
     if spec_date != date:
         problems.append(f"hugeplan.spec: of {spec_date}, debian/changelog of {date}")
     return problems + check_news(texts["NEWS.md"], version, date)

@@ -23,11 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 # Those that are enabled; a template is started by who needs it.
-UNITS = {
-    "hugeplan.service",
-    "hugeplan.socket",
-    "hugeplan-check.service",
-}
+UNITS = {"hugeplan.service", "hugeplan.socket", "hugeplan-check.service"}
 
 # In both packages, as Debian 13 and Fedora spell them: below /usr, manuals not compressed.
 FILES = {
@@ -58,18 +54,10 @@ FILES = {
     *(f"/usr/lib/systemd/system/{unit}" for unit in UNITS),
 }
 DEB_FILES = FILES | {"/usr/share/zsh/vendor-completions/_hugeplanctl"}
-RPM_FILES = FILES | {
-    "/usr/lib/systemd/system-preset/85-hugeplan.preset",
-    "/usr/share/zsh/site-functions/_hugeplanctl",
-}
+RPM_FILES = FILES | {"/usr/lib/systemd/system-preset/85-hugeplan.preset", "/usr/share/zsh/site-functions/_hugeplanctl"}
 
 # Documentation and what a distribution keeps for its own tools.
-ANYTHING_BELOW = (
-    "/usr/share/doc/",
-    "/usr/share/licenses/",
-    "/usr/share/lintian/overrides/",
-    "/usr/lib/.build-id/",
-)
+ANYTHING_BELOW = ("/usr/share/doc/", "/usr/share/licenses/", "/usr/share/lintian/overrides/", "/usr/lib/.build-id/")
 
 DEB, RPM = "hugeplan_*.deb", "hugeplan-[0-9]*[!c].rpm"  # the binary packages
 

@@ -21,10 +21,7 @@ from report import Report, median_ratio
 
 LAST = "multi-user.target"
 # What a guest has noted: what that is, and by how much it is divided.
-ROWS = {
-    LAST: (f"until {LAST}, ms of its clock", 1),
-    "instructions": ("until then, millions of instructions", 1e6),
-}
+ROWS = {LAST: (f"until {LAST}, ms of its clock", 1), "instructions": ("until then, millions of instructions", 1e6)}
 COLUMNS = ("", "with", "without", "hugeplan is", "pairs differ by", "wanted", "met")
 SCENARIOS = {
     "boot_time": "one instance; without, sysctl reserves as many pages",

@@ -14,18 +14,7 @@ import time
 from goals import GOALS, Goal, number
 from pools import find_pool
 from report import Missing, Report
-from running import (
-    HELPERS,
-    HUGEPLANCTL,
-    HUGEPLAND,
-    SOCKET,
-    child,
-    configure,
-    find_program,
-    look_at,
-    run,
-    write_file,
-)
+from running import (HELPERS, HUGEPLANCTL, HUGEPLAND, SOCKET, child, configure, find_program, look_at, run, write_file)
 
 PEERS: tuple[tuple[str, list[str]], ...] = (("irqbalance", ["--foreground"]), ("earlyoom", ["--dryrun"]))
 

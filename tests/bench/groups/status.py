@@ -100,8 +100,7 @@ def measure_answers(report: Report, pid: int, instances: int) -> None:
         reply.write_bytes(ask(SOCKET, request))
         path = f"/run/bench-{name}-{instances}"
         with child([str(HELPERS / "bench-server-epoll"), path, str(reply)], path) as floor:
-            pairs = [(cost_in(pid, SOCKET, request), cost_in(floor.pid, path, request))
-                     for _ in range(5)]
+            pairs = [(cost_in(pid, SOCKET, request), cost_in(floor.pid, path, request)) for _ in range(5)]
         ours, theirs = zip(*pairs)
         rows.append(report.row(name, ours, median_ratio(ours, theirs)))
     report.table(f"An answer, {instances} instances: CPU in the daemon, ms; against fixed bytes by bare epoll", MEASURED, rows,
