@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The guard (apply/host_apply.h) overrides the administrator's vm.nr_hugepages= with the sum of the pools, and so stands in
- * its way once hugeplan is gone. But a restart, an upgrade or a crash must leave no gap in which systemd-sysctl could
- * move the databases' pages from node to node; and over a soft-reboot, which keeps /run, systemd-sysctl runs before us.
- * Therefore the guard is removed only when the unit was stopped for good, and kept whenever that is not certain. */
+/* The guard (apply/host_apply.h) overrides the administrator's vm.nr_hugepages= with the sum of the pools. It is removed
+ * only when the unit has certainly been stopped for good: during a restart, an upgrade, a crash or a soft-reboot, which
+ * keeps /run, systemd-sysctl would otherwise move the databases' pages from node to node. */
 #include "daemon/after_stop.h"
 
 #include "apply/host_apply.h"

@@ -29,8 +29,7 @@ typedef struct Boot {
         Arena *query_arena;
 } Boot;
 
-/* Counts this boot before the first round, unless it was counted or is a rescue boot. Returns whether the round has to
- * wait for the disk. */
+/* Counts this boot before the first round, except a rescue boot. Returns whether the round has to wait for the disk. */
 bool boot_holds_round(Boot *boot);
 
 /* The first round has ended. */

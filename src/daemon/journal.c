@@ -50,7 +50,7 @@ static void log_verdict(const StatusInstance *instance) {
         journal_entry(&entry);
 }
 
-/* READY has more instances than anybody reads one by one, after a start above all: one entry for many of them. */
+/* After a start many instances become ready at once: one entry for up to READY_NAMES_MAX of them. */
 static void log_many_ready(const SourceNames *ready) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 

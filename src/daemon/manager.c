@@ -44,11 +44,9 @@ static void notify_ready(Manager *manager, const Status *status) {
         boot_note_planned(&manager->lasting.boot_guard);
 }
 
-/* During a start or a reload, systemd is told that the loop still runs.
- *
- * The boot waits for hugeplan.service, so TimeoutStartSec= is short: a daemon that hangs is replaced soon. A daemon
- * that works may need minutes, even for a single write(2), but that runs in a thread, and this timer is still served.
- * How long the boot waits is limited by BootTimeout=. sd_notify(3), EXTEND_TIMEOUT_USEC=. */
+/* During a start or a reload, tells systemd that the loop still runs: sd_notify(3), EXTEND_TIMEOUT_USEC=. The boot waits
+ * for hugeplan.service, for BootTimeout= at most, so TimeoutStartSec= is short, and a daemon that hangs is replaced soon.
+ * A write(2) may take minutes, but runs in a thread. */
 static void on_alive(void *userdata) {
         Manager *manager = userdata;
 
@@ -192,8 +190,9 @@ static void end_round(Manager *manager) {
                 manager->rounds.retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
         }
         watch_refresh(&manager->watch);
-        manager->listener(manager, MANAGER_WRITTEN); /* no database waits for systemd's answer */
-        if (keeper_is_working(manager->keeper))      /* a gate has begun another round */
+        manager->listener(manager,
+                          MANAGER_WRITTEN); /* before systemd is queried, which may take seconds */
+        if (keeper_is_working(manager->keeper)) /* a gate has begun another round */
                 return;
         if (manager->units.answer.is_expired)
                 units_refresh(&manager->units);

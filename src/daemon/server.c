@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Keeps the socket's file in place.
- *
- * An administrator, or a line in tmpfiles.d, that clears /run removes the file but not the socket: systemd keeps
+/* Keeps the socket's file in place. If an administrator, or a line in tmpfiles.d, has removed it from /run, systemd keeps
  * listening on a socket that clients cannot reach, and does not create the file again even if the service is restarted.
- * So the daemon checks whenever a file in that directory disappears, and systemd's socket at startup as well, and binds
- * a socket of its own, which it serves beside systemd's. */
+ * So at startup, and whenever a file in that directory disappears, the daemon checks the socket and, if necessary, binds
+ * one of its own, which it serves beside systemd's. */
 #include "daemon/server.h"
 
 #include "ipc/manager_interface.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Verifies that the gates are in effect: their files may exist although systemd has loaded older ones
- * (units/loaded_unit.h).
+/* Verifies that the gates are in effect: systemd may have loaded older files than those on disk (units/loaded_unit.h).
  *
  * systemd's units change only when it reads them again, and then its generators write their directory anew. So systemd
- * is queried at startup, after a reload, and when a client asks for the status and that directory has changed; never
- * periodically. At startup nobody waits for the answer. Later a client does; systemd never waits for hugepland, so that
- * there is no deadlock, but it does not answer while it reads units, hence the time limit. */
+ * is queried at startup, without waiting, after a reload, and when a client wants the status and that directory has
+ * changed. systemd never waits for hugepland, but does not answer while it reads units: hence the time limit. */
 #include "daemon/units.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -35,7 +33,7 @@ static void accept(Units *units, Arena *arena, const char *key, LoadedUnits load
         arena_free(units->answer.arena);
         units->answer.arena = arena;
         units->answer.loaded = loaded;
-        /* Such a unit may appear, or a change may be reverted, without systemd reading all units again. */
+        /* A missing unit may appear, and an outdated one be corrected, without systemd reading all units again. */
         units->answer.key =
                 VEC_FIND(unit, &loaded,
                          unit->is_outdated || text_equals(unit->load_state, "not-found"))

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Watches for external changes: other programs write to the same files, and memory comes and goes.
- *
- * The kernel has no event for a pool's size. inotify tells of writers in the same /sys and /proc (sysctl,
- * systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a slow timer finds the rest
- * (soft-offlined pages, writers in other mount namespaces). The reaction is always the same: look again, and raise
- * pools that were lowered. */
+/* Watches for external changes. The kernel has no event for a pool's size: inotify tells of writers in the same /sys and
+ * /proc (sysctl, systemd-sysctl, tuned, echo), uevents of memory that is plugged or pulled, and a slow timer finds the
+ * rest (soft-offlined pages, writers in other mount namespaces). The reaction is always to look again, and to raise pools
+ * that were lowered. */
 #include "daemon/watch.h"
 
 #include "base/index.h"
@@ -93,8 +91,7 @@ static uint64_t pause_after(uint64_t since_usec) {
         return since_usec > 0 && passed_usec < rest_usec ? MAX(passed_usec, pause_min_usec) : 0;
 }
 
-/* A unit's group is also empty between two of its commands. systemd removes it when the unit has stopped, for which the
- * kernel has no event. */
+/* A unit's group is also empty between two commands. The kernel has no event for its removal after the unit's stop. */
 static void look_at_units_again(Watch *watch) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         SourceNames units = keeper_units(watch->keeper, arena);
@@ -267,8 +264,7 @@ void watch_refresh_units(Watch *watch) {
                 if (index_find(watched, *unit))
                         continue;
                 groups = groups ? groups : unit_cgroup_all(watch->root, scratch);
-                /* cgroup.events changes when the last process of a group has ended (cgroup-v2.rst). A restarted unit
-                 * has a new group. */
+                /* cgroup.events (cgroup-v2.rst) changes when a group's last process has ended. */
                 const char *group = index_find(groups, *unit);
                 int number = group ? watch_path(watch,
                                                 arena_printf(scratch, "%s/cgroup.events", group),

@@ -43,7 +43,7 @@ typedef struct Watch {
         struct {
                 Arena *arena; /* of the names */
                 VEC(WatchedUnit) list;
-                uint64_t ended_usec; /* when last no unit was known whose group was empty but not removed */
+                uint64_t ended_usec;   /* the last time that no known unit had an empty group */
                 uint64_t started_usec; /* the last start of a unit; 0: none */
         } units;
         struct {
@@ -76,8 +76,7 @@ void watch_refresh_units(Watch *watch);
 /* Looks at the host as soon as no other event is pending. */
 void watch_look_soon(Watch *watch);
 
-/* A start was allowed or refused: looks at the host until the unit's use no longer changes, if other units depend on
- * it. */
+/* A start was allowed or refused: if other units depend on its use, looks at the host until that no longer changes. */
 void watch_note_start(Watch *watch);
 
 /* A client waits for a repair: looks at the host as if a file had changed. */

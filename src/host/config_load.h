@@ -14,9 +14,8 @@ Config *config_load(const Root *root, Arena *arena, const char *draft);
  * instance of that name too, and have this one refused. Accounts are not checked. */
 Config *config_load_called(const Root *root, Arena *arena, const char *draft, const char *name);
 
-/* Returns whether config_load() would surely return the same as CONFIG, because no file or directory of CONFIG was
- * replaced or written. Returns false also if that is not certain, such as for a file that was changed just before it
- * was read. */
+/* Returns whether no file or directory of CONFIG was replaced or written, so that config_load() would return the same.
+ * False if that is not certain, as for a file that was changed just before it was read. */
 bool config_is_current(const Root *root, const Config *config);
 
 /* ---- the configuration directories of a host, read in systemd's order (config_dirs.c) ---- */

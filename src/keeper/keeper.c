@@ -132,8 +132,8 @@ static bool end_pass(Keeper *keeper) {
         is_other |= keeper_adopt_surplus(keeper, apply_adopted_bytes(round->apply));
         if (is_other)
                 keeper_save(keeper);
-        /* Pools that stayed short limit the next plan, so that an instance that cannot have all its pages leaves them
-         * to the next one. */
+        /* Pools that stayed short limit the next plan: what an instance cannot have whole goes to the
+         * next one. */
         const PoolLimits limits =
                 apply_limits(round->arena, round->apply, keeper->known.look->topology);
 
@@ -141,8 +141,8 @@ static bool end_pass(Keeper *keeper) {
         return limits.n > 0 || has_moved;
 }
 
-/* Plans again from the same look and the ledger as it is now. If the ledger is unchanged, the plan is, too. Returns
- * false on failure. */
+/* Plans again from the same look and the present ledger; if that is unchanged, so is the plan. Returns false on
+ * failure. */
 static bool plan_again(Keeper *keeper) {
         LookInput input = keeper_look_input(keeper);
         unsigned n_shortages = memory_shortages();

@@ -2,8 +2,7 @@
 /* External changes since the last round, each reported once. */
 #include "keeper/keeper_state.h"
 
-/* Reports new drift and remembers it as long as it persists. IS_QUIET: reports and adds nothing. Returns the number of
- * changes that can be repaired. */
+/* Reports new drift, unless IS_QUIET, and remembers it while it persists. Returns how many changes can be repaired. */
 static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         Arena *arena = arena_new();
         SourceNames reported = {};

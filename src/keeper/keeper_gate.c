@@ -5,8 +5,8 @@
  * missing, further rounds are run while the shortage shrinks. The hold is stored before the client is answered, so that
  * a crash cannot lose it; the pages then belong to the instance until its unit stops.
  *
- * A starting unit owns no pages yet, so pages that it has mapped count as another's, and new pages are found beside
- * them. Therefore each start counts once: a unit that could start twice in one run would get its pages twice. */
+ * Each start counts once: a starting unit has no hold yet, so pages that its processes have mapped count as another's,
+ * and a second start in the same run would be granted its pages a second time. */
 #include "keeper/keeper_state.h"
 
 #include "base/size.h"
@@ -77,8 +77,7 @@ static void detect_drift(Keeper *keeper, GateView *view) {
                 view->seen = keeper->known.look;
 }
 
-/* Returns the look made for an earlier gate if the counts are unchanged, otherwise a new one; NULL if the host cannot
- * be read. */
+/* Returns the look of an earlier gate if the counts are unchanged, else a new one; NULL if the host cannot be read. */
 static Look *look_now(const Keeper *keeper, GateView *view) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         LookInput input = keeper_look_input(keeper);
@@ -337,8 +336,8 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
 
 /* ---- answering ---- */
 
-/* A starting unit needs its pages now. A query, or a restart within a running unit that has its pages, is only told
- * whether they are there. */
+/* A starting unit needs its pages now. A query, or a restart in a unit that has its pages, asks for the verdict only.
+ * */
 static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                              StatusInstance *instance, Reason *ret_reason) {
         Arena *arena = view->arena;

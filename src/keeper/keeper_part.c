@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Unmapped parts. An instance with Shortage=degrade may start with a part of its pages.
- *
- * As long as the unit has not mapped the part, pages of it are given to a more important instance that is short, or
- * back to a node that is short of KeepFree=: as many as are missing there. The unit's hugetlb limit is lowered first,
- * so that the kernel refuses further mappings. Then the unit's count is read again, and what it has mapped stays its
- * own. A unit that can have no limit (Isolate=no, no controller) keeps its part, because nothing would stop it from
- * mapping pages that were given away. */
+/* Unmapped parts. An instance with Shortage=degrade may start with a part of its pages. As long as its unit has not mapped
+ * them, as many as are missing there go to a more important instance that is short, or back to a node that is short of
+ * KeepFree=. The unit's hugetlb limit is lowered first, so that the kernel refuses further mappings; then the unit's count
+ * is read again, and what it has mapped stays its own. A unit without a limit (Isolate=no, no controller) could map pages
+ * that were given away, so it keeps its part. */
 #include "keeper/keeper_state.h"
 
 #include "base/size.h"
@@ -37,8 +35,7 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
                 const Node *node = topology_node(look->topology, grant->node);
 
                 id_set_add(&nodes, grant->node);
-                /* An instance that the plan grants all its pages keeps them for its next start, so nothing would come
-                 * free. */
+                /* An instance that gets all its pages keeps them for its next start. */
                 if (!node || !plan_instance_is_short(planned))
                         continue;
                 uint64_t shortage = plan_node_shortage_bytes(host, node);
@@ -116,7 +113,7 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
         uint64_t wanted = hold->granted.pages_wanted;
 
         ledger_settle(hold, MAX(left, charge->reserved_pages), charge->used, charge->n_used);
-        hold->granted.pages_wanted = wanted; /* it stays a part */
+        hold->granted.pages_wanted = wanted; /* less is granted: the instance remains degraded */
         return true;
 }
 

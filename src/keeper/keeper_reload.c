@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A reload is a transaction.
- *
- * A dry run comes first: the reload is refused if an instance would lose its pages, also if all units were restarted.
- * Then the new plan is carried out while the old pages are kept, as far as there is memory for both. The reload takes
- * effect only when every instance that was ready is ready again; then the old pages are given back. Otherwise, for
- * example because memory is fragmented, it is rolled back and the new pages are given back. Running units keep their
- * pages in any case. */
+/* A reload is a transaction. A dry run comes first: the reload is refused if an instance would lose its pages, also if
+ * all units were restarted. Then the new plan is carried out while the old pages are kept, as far as there is memory for
+ * both. When every instance that was ready is ready again, the reload takes effect and the old pages are given back;
+ * otherwise, for example because memory is fragmented, the new ones. Running units keep their pages in any case. */
 #include "keeper/keeper_state.h"
 
 #include "demand/learned.h"
@@ -83,7 +80,7 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         return KEEPER_RELOAD_REFUSED;
 }
 
-/* The dry run of a reload with ASKED. BEFORE is the current status; adds the instances that would lose their pages to
+/* The dry run of a reload with ASKED; BEFORE is the current status. Adds instances that would lose their pages to
  * FALLS. */
 static Look *dry_run(const Keeper *keeper, Arena *arena, const Asked *asked, const Status *before,
                      Diags *falls) {
@@ -106,8 +103,7 @@ Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
         return dry_run(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
 }
 
-/* Looks with the old pages held, or without if they take memory that the new plan needs. Returns false if the host
- * cannot be read. */
+/* Looks with the old pages held, unless the new plan needs their memory. Returns false if the host cannot be read. */
 static bool look_with_old_pages(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
 
@@ -157,8 +153,8 @@ static void restore(Keeper *keeper) {
         keeper_undo_host(keeper);
 }
 
-/* Replaces the configuration and looks with the new one. Returns false, with nothing changed, if the host cannot be
- * read. */
+/* Replaces the configuration and looks with the new one. Returns false, and changes nothing, if the host is unreadable.
+ * */
 static bool take_over(Keeper *keeper, const Asked *asked) {
         Reload *reload = &keeper->reload;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sizes learned from what the kernel counts for running units (demand/learned.h), and pages that are given back by that.
  *
- * A unit keeps the pages that it started with, because it may yet map them. An engine that maps everything at its start
- * maps no more once its count no longer changes, so the rest is given back. The next plan lowers the pool; pages that
- * the unit has reserved and not touched stay promised to it. */
+ * A unit keeps the pages that it started with, because it may yet map them. The unit of an engine that maps everything
+ * at its start has done so once its count no longer changes: the next plan then gives the rest back. */
 #include "keeper/keeper_state.h"
 
 #include "base/text.h"
@@ -117,8 +116,7 @@ void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCoun
         known->pages_in_file = page_counts_find(&pages, count->page_size_bytes);
 }
 
-/* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether the hold was
- * larger. */
+/* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether it was larger. */
 static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                    const Seen *seen, const UnitUse *unit) {
         const PageCount *count = seen->pages.items;

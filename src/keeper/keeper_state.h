@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The keeper's state, private to the files keeper*.c. Each part is written by the file named at it and read by the
- * others. */
+/* The keeper's state, private to the files keeper*.c. The file named at each part writes it; the others read it. */
 
 #include "base/macros.h"
 #include "keeper/keeper.h"
@@ -176,8 +175,7 @@ void keeper_report_drift(const Keeper *keeper, const Drift *drift);
 /* Stores FAULT as the keeper's fault and reports it if it is new, or that everything can be read again. */
 void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
 
-/* Replaces the keeper's look with LOOK and takes ownership of ARENA. Returns false, and reports the fault, if LOOK has
- * one. */
+/* Takes over LOOK and its ARENA in place of the last look; if LOOK has a fault, reports it and returns false. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
 /* Makes a look for planning, allocated in ARENA. A look that has used the memory reserve (base/memory.h) gets a fault,
@@ -248,8 +246,7 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result);
  * them back. Returns whether there are any. */
 bool keeper_adopt_surplus(const Keeper *keeper, uint64_t page_size_bytes);
 
-/* Records at the end of a round what each instance has, which may be less than intended, and which instances are
- * ready. */
+/* Records at the end of a round what each instance has (maybe less than intended), and which instances are ready. */
 void keeper_record_outcome(Keeper *keeper);
 
 /* Forgets repairs that are too long ago for their pages to appear on other nodes. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The boot guard: a plan that keeps the host from booting must not do so for ever.
- *
- * The daemon counts a boot before it reserves anything, and takes the count back once the boot has reached
- * multi-user.target (daemon/boot.h). After three boots that did not, only what the last good boot reserved is planned.
+/* The boot guard: a plan that keeps the host from booting must not do so for ever. The daemon counts a boot before it
+ * reserves anything, and resets the count once the boot has reached multi-user.target (daemon/boot.h). After three boots
+ * that did not, only what the last good boot reserved is planned.
  *
  * The count has a file of its own, of two records of one size. One of them is overwritten in place, so that a full disk
  * does not keep a boot from being counted; the other remains if the power fails meanwhile. */

@@ -4,10 +4,9 @@
 /* The plan's writes besides the pools: transparent huge pages, and the limits that the kernel has to lift before it lets
  * a database process have its pages.
  *
- * Only System V segments (SHM_HUGETLB, Oracle's way) need any. Since Linux 5.16 only the group in vm.hugetlb_shm_group,
- * or CAP_IPC_LOCK, allows them; before that, RLIMIT_MEMLOCK did as well (mm/hugetlb, fs/hugetlbfs/inode.c). hugeplan
- * sets both, since a vendor's kernel may differ. Besides that, kernel.shmmax (bytes of one segment) and kernel.shmall
- * (base pages of all) count for them. Memory that is mapped with MAP_HUGETLB needs none of it. */
+ * Only System V segments (SHM_HUGETLB, Oracle's way) need any: the group in vm.hugetlb_shm_group; RLIMIT_MEMLOCK on
+ * kernels before 5.16 and some of vendors (fs/hugetlbfs/inode.c), so hugeplan always sets it, too; kernel.shmmax (bytes of
+ * one segment) and kernel.shmall (base pages of all). */
 
 #include "model/host_write.h"
 #include "plan/plan.h"

@@ -3,11 +3,10 @@
 
 /* The ledger: which pages belong to which owner in this boot.
  *
- * Three facts cannot be read from the kernel: how many pages a pool had before hugeplan changed it, which instance
- * each page was reserved for, and what a running unit was started with. The ledger keeps them on /run for one boot.
- * A missing or broken ledger is rebuilt from the host: the pools' present pages count as existing; a running unit
- * has what the kernel counts for it or, if the kernel does not count, as many pages in use as its instance may have,
- * so that a lost ledger never doubles a pool. */
+ * Three facts cannot be read from the kernel: how many pages a pool had before hugeplan changed it, which instance each
+ * page was reserved for, and what a running unit was started with. The ledger keeps them on /run for one boot. Without
+ * it, the pools' present pages count as existing; a running unit has what the kernel counts for it or, if the kernel
+ * does not count, as many pages in use as its instance may have, so that a lost ledger never doubles a pool. */
 
 #include "base/vec.h"
 #include "config/config.h"

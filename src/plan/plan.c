@@ -50,7 +50,7 @@ const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
         const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
         const LedgerHold *own = find_own_hold(holds, config);
 
-        /* Of its own holds, the first. */
+        /* The first of the tentative hold and the instance's own. */
         if (own || found)
                 return !own || (found && found < own) ? found : own;
         INDEX_FOREACH(entry, holds->by_unit, config->unit) {

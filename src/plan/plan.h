@@ -83,13 +83,13 @@ typedef struct PlanPool {
         const Pool *now;               /* as read from the kernel */
         uint64_t found_pages;
         uint64_t added_pages;       /* of these, added by others since hugeplan was there */
-        uint64_t others_used_pages; /* in use by no one whom the plan knows */
-        uint64_t others_pages;      /* these, and pages promised to others */
+        uint64_t others_used_pages; /* in use, by no unit or instance that is known */
+        uint64_t others_pages;      /* others_used_pages, and pages promised to others */
         uint64_t granted_pages;     /* to all instances, and kept by running units besides */
-        uint64_t cover_pages;       /* besides, as long as others may take granted pages */
-        uint64_t spare_pages;       /* free now, and not promised */
-        uint64_t from_pages;        /* persistent now */
-        uint64_t demoted_pages;     /* existing free pages to be demoted into smaller ones */
+        uint64_t cover_pages;   /* beyond granted_pages, as long as others may take some of these */
+        uint64_t spare_pages;   /* free now, and not promised */
+        uint64_t from_pages;    /* persistent now */
+        uint64_t demoted_pages; /* existing free pages to be demoted into smaller ones */
         uint64_t demote_to_bytes;
         uint64_t gained_pages; /* gained by demoting larger pages */
         uint64_t to_pages;     /* persistent as planned */

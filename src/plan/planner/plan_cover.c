@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cover: pages beyond the granted ones, so that no unit takes pages on which another one depends
- * (plan/promise/admission.h). */
+/* Cover: pages beyond the granted ones that keep units from taking what others depend on (plan/promise/admission.h). */
 #include "base/size.h"
 #include "base/text.h"
 #include "plan/planner/planner.h"
@@ -94,7 +93,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
         return starter;
 }
 
-/* Returns whether a cover can wait: counts that changed while they were read serve a starter that starts now only. */
+/* Returns whether a cover can wait: by counts that changed while they were read, only units that start now are covered. */
 static bool can_wait(const Planner *planner, const Starter *starter) {
         return planner->input->use && planner->input->use->is_moving &&
                !(starter && starter->is_now);

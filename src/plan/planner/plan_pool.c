@@ -138,7 +138,7 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         if (!before || VEC_ANY(hold, &planner->input->ledger->holds,
                                hold->is_tentative && text_equals(hold->granted.name, instance)))
                 return;
-        /* By its grants, wherever it has taken its pages: others have its granted pages in exchange. */
+        /* Kept where they were granted: if its processes have taken other pages, as many are free here for others. */
         VEC_FOREACH(grant, &before->grants) {
                 const NodePages pages = {grant->node, MIN(left, grant->pages)};
 
