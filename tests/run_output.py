@@ -70,7 +70,7 @@ def check_columns(root: Root) -> None:
         table = root.run(verb, "--output=table").stdout.splitlines()
         check(table[0].split() == list(rows[0]) and len(table) == len(rows) + 1, f"{verb}: {table}")
         check(len(root.run(verb, "pg", "--output=csv").stdout.splitlines()) == 2, "one instance")
-    for words, said in ((("plan", "--output=csv"), "it is for status, verify"),
+    for words, said in ((("plan", "--output=csv"), "it is for: status verify"),
                         (("status", "--output=xml"), "is not one of table, csv"),
                         (("status", "--output=csv", "--json"), "goes with neither")):
         done = root.run(*words)

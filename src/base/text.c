@@ -222,7 +222,7 @@ size_t text_distance(const char *a, const char *b) {
 void near_miss_try_at(NearMiss *miss, const char *name, size_t distance) {
         bool is_nearer = miss->name ? distance < miss->distance : distance <= miss->distance;
 
-        if (is_nearer && distance + 1 < strlen(name) && distance < strlen(miss->word)) {
+        if (is_nearer && distance + 1 < strlen(name) && distance * 2 <= strlen(miss->word)) {
                 miss->name = name;
                 miss->distance = distance;
         }

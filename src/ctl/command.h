@@ -31,6 +31,7 @@ typedef struct Command {
         char **arguments;   /* after the verb */
         size_t n_arguments;
         VEC(const char *) settings; /* -c NAME=VALUE */
+        VEC(size_t) choices;        /* options that were given, by their row */
         const char *from;           /* --from= */
         const char *page_size;      /* --page-size= */
         const char *engine_version; /* --engine-version= */

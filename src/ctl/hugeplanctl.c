@@ -85,34 +85,48 @@ static int take_timeout(Command *command, const char *value) {
         return 0;
 }
 
+#define AT(member) offsetof(Command, member)
+
 /* Each sets a flag of the command, or a text, or is taken by a function: 1 ends the program with success. */
 static const struct {
         const char *name;
         int argument; /* getopt_long(3) */
         size_t flag, text;
         int (*take)(Command *command, const char *value);
+        const char *verbs; /* that have the option; NULL: all */
 } choices[] = {
-        {"root", required_argument, .text = offsetof(Command, root_name)},
-        {"draft", required_argument, .text = offsetof(Command, draft)},
+        {"root", required_argument, .text = AT(root_name)},
+        {"draft", required_argument, .text = AT(draft), .verbs = "plan check cmdline explain size"},
         {"json", optional_argument, .take = take_json},
-        {"output", required_argument, .take = take_output},
+        {"output", required_argument, .take = take_output, .verbs = "status verify"},
         {"no-pager", no_argument},
-        {"from", required_argument, .text = offsetof(Command, from)},
-        {"page-size", required_argument, .text = offsetof(Command, page_size)},
-        {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
-        {"pages", required_argument, .text = offsetof(Command, pages)},
-        {"memory", required_argument, .text = offsetof(Command, memory)},
-        {"timeout", required_argument, .take = take_timeout},
-        {"template", required_argument, .text = offsetof(Command, template)},
-        {"all", no_argument, offsetof(Command, is_all)},
-        {"restart", no_argument, offsetof(Command, is_restart)},
-        {"watch", no_argument, offsetof(Command, is_watching)},
-        {"nagios", no_argument, offsetof(Command, is_plugin)},
-        {"write", no_argument, offsetof(Command, is_writing)},
-        {"force", no_argument, offsetof(Command, is_forced)},
+        {"from", required_argument, .text = AT(from), .verbs = "size"},
+        {"page-size", required_argument, .text = AT(page_size), .verbs = "size"},
+        {"engine-version", required_argument, .text = AT(engine_version), .verbs = "size"},
+        {"pages", required_argument, .text = AT(pages), .verbs = "size"},
+        {"memory", required_argument, .text = AT(memory), .verbs = "size"},
+        {"timeout", required_argument, .take = take_timeout, .verbs = "wait learn serve-metrics"},
+        {"template", required_argument, .text = AT(template), .verbs = "report"},
+        {"all", no_argument, AT(is_all), .verbs = "status wait"},
+        {"restart", no_argument, AT(is_restart), .verbs = "wait"},
+        {"watch", no_argument, AT(is_watching), .verbs = "status"},
+        {"nagios", no_argument, AT(is_plugin), .verbs = "status"},
+        {"write", no_argument, AT(is_writing), .verbs = "import"},
+        {"force", no_argument, AT(is_forced), .verbs = "reload"},
         {"help", no_argument, .take = print_help},
         {"version", no_argument, .take = print_version},
 };
+
+static int take_choice(Command *command, size_t i, const char *value) {
+        *vec_push(command->arena, &command->choices) = i;
+        if (choices[i].take)
+                return choices[i].take(command, value);
+        if (choices[i].text > 0)
+                *(const char **) ((char *) command + choices[i].text) = value;
+        else if (choices[i].flag > 0)
+                *(bool *) ((char *) command + choices[i].flag) = true;
+        return 0;
+}
 
 static int parse_options(Command *command, int argc, char **argv) {
         struct option options[ARRAY_LEN(choices) + 1] = {};
@@ -125,14 +139,8 @@ static int parse_options(Command *command, int argc, char **argv) {
                         *vec_push(command->arena, &command->settings) = optarg;
                 else if (option == 'h')
                         r = print_help(command, NULL);
-                else if (option != 'o')
-                        r = -EINVAL;
-                else if (choices[i].take)
-                        r = choices[i].take(command, optarg);
-                else if (choices[i].text > 0)
-                        *(const char **) ((char *) command + choices[i].text) = optarg;
-                else if (choices[i].flag > 0)
-                        *(bool *) ((char *) command + choices[i].flag) = true;
+                else
+                        r = option == 'o' ? take_choice(command, (size_t) i, optarg) : -EINVAL;
         }
         return r;
 }
@@ -169,30 +177,27 @@ static RenderOptions output_options(void) {
         };
 }
 
-/* OPTION is for the verbs that TAKE it (offsetof() of a flag), of which VERB is none. */
-static int refuse_option(Command *command, const char *option, const Verb *verb, size_t take) {
-        Text names = text_in(command->arena);
-
-        ARRAY_FOREACH(each, verbs, n_verbs)
-                if (*(const bool *) ((const char *) each + take))
-                        text_add_item(&names, each->name);
-        return log_failure(EXIT_USAGE, "%s: '%s' does not have this option; it is for %s", option,
-                           verb->name, names.string);
-}
-
-/* Checks the options that not every verb takes. A draft that is not there would be a plan of today's files, taken for
- * another one. */
+/* Refuses options that VERB does not have. A draft that is not there would be a plan of today's files, taken for another
+ * one. */
 static int check_options(Command *command, const Verb *verb) {
-        if (command->output != OUTPUT_TEXT && !verb->has_columns)
-                return refuse_option(command, "--output", verb, offsetof(Verb, has_columns));
+        VEC_FOREACH(i, &command->choices) {
+                const char *names = choices[*i].verbs;
+
+                if (names && !text_has_word(names, verb->name))
+                        return log_failure(EXIT_USAGE,
+                                           "--%s: '%s' does not have this option; it is for: %s",
+                                           choices[*i].name, verb->name, names);
+        }
+        if (command->settings.n > 0 && !text_equals(verb->name, "size"))
+                return log_failure(EXIT_USAGE,
+                                   "-c: '%s' does not have this option; it is for: size",
+                                   verb->name);
         if (command->output != OUTPUT_TEXT &&
             (command->json != JSON_OFF || command->is_watching || command->is_plugin))
                 return log_failure(EXIT_USAGE,
                                    "--output goes with neither --json nor --watch nor --nagios");
         if (!command->draft)
                 return EXIT_DONE;
-        if (!verb->takes_draft)
-                return refuse_option(command, "--draft", verb, offsetof(Verb, takes_draft));
         command->draft = absolute_path(command, command->draft);
         if (root_is_directory(command->root, command->draft))
                 return EXIT_DONE;
@@ -211,8 +216,8 @@ static int run_verb(Command *command, const char *name) {
                                    miss.name ? miss.name : "", miss.name ? "?" : "");
         }
         if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max)
-                return log_failure(EXIT_USAGE, "usage: hugeplanctl %s %s", verb->name,
-                                   verb->synopsis);
+                return log_failure(EXIT_USAGE, "usage: hugeplanctl %s%s%s", verb->name,
+                                   *verb->synopsis ? " " : "", verb->synopsis);
         int code = check_options(command, verb);
         ReadFault fault = {};
 

@@ -15,8 +15,6 @@ typedef struct Verb {
         size_t n_min, n_max;          /* arguments */
         int (*run)(Command *command); /* gives the exit code */
         const char *help;             /* NULL: not for people */
-        bool takes_draft;             /* works from the configuration files alone */
-        bool has_columns;             /* takes --output= */
         bool is_gate; /* its exit code is hugepland's decision, whatever else cannot be read */
 } Verb;
 

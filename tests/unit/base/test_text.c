@@ -183,7 +183,7 @@ TEST(distance) {
 }
 
 static const char *meant(const char *word) {
-        static const char *const names[] = {"status", "plan", "wait", "size"};
+        static const char *const names[] = {"status", "plan", "wait", "size", "check"};
         NearMiss miss = {word, 3};
 
         ARRAY_FOREACH(name, names, ARRAY_LEN(names))
@@ -196,6 +196,7 @@ TEST(near_misses) {
         assert_string_equal(meant("plna"), "plan");
         assert_string_equal(meant("waite"), "wait");
         assert_null(meant("stop"));
+        assert_null(meant("help"));
         assert_null(meant("es"));
         assert_null(meant(""));
 }

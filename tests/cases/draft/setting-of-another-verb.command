@@ -1,0 +1,1 @@
+plan -c shared_buffers=1GB
