@@ -460,7 +460,7 @@ def test_count_cannot_be_kept(host: Host, fixture: str = "one-node") -> None:
         daemon = host.start()
         host.set_pool(0, 150)
         pages = start_counted(host, systemd, 100, 40)
-        wait_until("it is seen", lambda: "pg: measured: it has mapped 100 pages of 2M, an estimate (not stored)" in host.log(daemon))
+        wait_until("it is seen", lambda: "pg: measured: it has mapped memory for 100 pages of 2M, an estimate (not stored)" in host.log(daemon))
         pages.use(0, 0)
         systemd.units["pg.service"].run = 2
         start_counted(host, systemd, 101, 40)

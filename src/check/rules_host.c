@@ -330,7 +330,7 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
                 instance->config->name, owner->name, owner->uid, instance->config->engine->title,
                 facts->remove_ipc == TRI_YES
                         ? ""
-                        : ": RemoveIPC=yes is systemd's default, some distributions have no");
+                        : ": RemoveIPC=yes is systemd's default; some distributions change it to no");
 }
 
 /* ---- transparent huge pages ---- */

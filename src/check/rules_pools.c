@@ -156,7 +156,7 @@ static void find_idle_pages(RuleRun *run) {
                 }
                 rule_report(run, diag,
                             arena_printf(arena, "%sgive them back: %s", first, idle.command),
-                            "%s are idle, which no instance wants and nobody uses: %s%s%s",
+                            "%s are idle, planned for no instance and not in use: %s%s%s",
                             format_page_count_and_size(arena, idle.pages, size->bytes), idle.where,
                             idle.origin ? "; " : "", idle.origin ? idle.origin : "");
         }
@@ -294,8 +294,12 @@ static void find_others(RuleRun *run) {
                 } else if (is_taking) {
                         rule_report(
                                 run, (Diag){},
-                                "describe it in /etc/hugeplan.d with its Unit=, or disable huge "
-                                "pages in its settings",
+                                user->unit || user->pid > 0
+                                        ? "describe it in /etc/hugeplan.d with its Unit=, or disable "
+                                          "huge pages in its settings"
+                                        : "remove what is not needed any more: see 'ipcs -m', and the "
+                                          "files on mounts of type hugetlbfs; describe the rest in "
+                                          "/etc/hugeplan.d, without Unit=",
                                 "%s belong to no instance's unit, and the instances need %s; the pool is planned to have %s, too few for all",
                                 page_user_format(run->arena, user),
                                 format_count(run->arena, wanted), format_count(run->arena, pool));

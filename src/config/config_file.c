@@ -8,6 +8,7 @@
 #include "config/config_value.h"
 #include "model/problem.h"
 
+#include <errno.h>
 #include <string.h>
 
 typedef struct Reader {
@@ -100,7 +101,8 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                 config_file_refuse(
                         parsed, problems, PROBLEM_CONFIG_UNREADABLE, 0, NULL,
                         arena_printf(arena, "cannot be read: %s", strerror(-file->error)),
-                        "make it a regular file of at most 64K that root can read");
+                        file->error == -EACCES ? "run chmod 0644 on it, or hugeplanctl as root"
+                                               : "make it a regular file of at most 64K");
                 return parsed;
         }
 

@@ -70,10 +70,11 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
                 const InstanceConfig *config = planned->demand->config;
 
                 if (!config->refusal && !config->unit && config->engine->reserves)
-                        diags_report(problems,
-                                     config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
-                                                 "name the database's service in Unit="),
-                                     "no unit waits for this reservation");
+                        diags_report(
+                                problems,
+                                config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
+                                            "name the database's service in Unit="),
+                                "hugeplan adds no gate, so units wait for these pages only by a gate written by hand");
                 if (!config->refusal && config->isolate == TRI_YES)
                         add_reason(&topology->no_hugetlb_limit, SEVERITY_ERROR, config->file,
                                    "Isolate", problems);
@@ -276,7 +277,11 @@ int verb_check(Command *command) {
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(&findings));
         else
-                fputs(render_findings(command->arena, &findings, &command->render), stdout);
+                printf("%s%s",
+                       view.config->n_instances == 0
+                               ? "No instances are described in /etc/hugeplan.d.\n"
+                               : "",
+                       render_findings(command->arena, &findings, &command->render));
         return findings_count_mistakes(&findings) > 0  ? EXIT_FAILED
                : findings_count_hurting(&findings) > 0 ? EXIT_NOT_READY
                                                        : EXIT_DONE;

@@ -159,8 +159,10 @@ char *seen_describe(Arena *arena, const Seen *seen) {
         Text text = text_in(arena);
 
         if (seen->pages.n > 0)
-                text_printf(&text, "it has mapped %s%s", page_counts_format(arena, &seen->pages),
-                            seen->is_exact ? "" : ", an estimate");
+                text_printf(&text,
+                            seen->is_exact ? "it has mapped %s"
+                                           : "it has mapped memory for %s, an estimate",
+                            page_counts_format(arena, &seen->pages));
         if (tables->bytes > 0)
                 text_printf(&text, "%spage tables of %s with small pages (%" PRIu64 " process%s)",
                             text.length > 0 ? "; " : "", format_size(arena, tables->bytes),

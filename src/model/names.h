@@ -41,7 +41,7 @@
 #define KERNEL_SWITCH_OFF     "hugeplan=off"
 
 /* "restart" in place of "start", because it also helps with a silent daemon and with a removed socket. */
-#define DAEMON_REMEDY "systemctl restart " NAME_UNIT
+#define DAEMON_REMEDY "run 'systemctl restart " NAME_UNIT "'"
 
 /* The drop-in directories, the highest priority first (UAPI.6, systemd's standard order). */
 #define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR

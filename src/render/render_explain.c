@@ -112,9 +112,11 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
         Arena *arena = text->arena;
 
         if (now->pages.n > 0)
-                text_printf(text, "\nThe running %s has mapped %s%s\n", instance->engine->title,
-                            page_counts_format(arena, &now->pages),
-                            now->is_exact ? "" : ", an estimate");
+                text_printf(text,
+                            now->is_exact
+                                    ? "\nThe running %s has mapped %s\n"
+                                    : "\nThe running %s has mapped memory for %s, an estimate\n",
+                            instance->engine->title, page_counts_format(arena, &now->pages));
         if (seen_is_known(instance))
                 text_printf(text,
                             "\n"
@@ -256,13 +258,13 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                             format_page_size(arena, base_page_bytes));
         if (thp != THP_AUTO)
                 text_printf(&text, "%sTransparent huge pages: it prefers '%s' (%s)\n",
-                            config->engine->reserves ? "" : "\n", thp_policy_name(thp),
+                            demand->n_options > 0 ? "" : "\n", thp_policy_name(thp),
                             config->thp != THP_AUTO
                                     ? "TransparentHugePages="
                                     : title_of(arena, config->engine, config->learned.version));
         render_paragraph(&text, options,
-                         reason == &planned->reason ? "\nBelow target: " : "\nIt does not start: ",
-                         "  ", reason->text);
+                         reason == &planned->reason ? "\nReason: " : "\nIt does not start: ", "  ",
+                         reason->text);
         render_paragraph(&text, options, "What to do: ", "  ", reason->remedy);
         VEC_FOREACH(file, files) {
                 const char *rest = file->text;

@@ -146,7 +146,8 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const Reason *reason = plan_reason(planned);
 
-                if (reason->kind == REASON_NONE)
+                /* Mistakes are printed with the other problems of the files. */
+                if (reason->kind == REASON_NONE || reason->kind == REASON_CONFIG)
                         continue;
                 text_add(&text, "\n");
                 render_paragraph(&text, options,

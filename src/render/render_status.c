@@ -194,7 +194,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         render_add_verdict(&text, options, instance->verdict);
         render_name(&text, options, instance->name);
         render_field(&text, options, "Unit",
-                     instance->unit ? instance->unit : "no unit waits for it");
+                     instance->unit ? instance->unit : "- (hugeplan adds no gate)");
         render_field(&text, options, "Engine", instance->engine ? instance->engine : "-");
         render_field(&text, options, "File", instance->file ? instance->file : "-");
         if (instance->pages_wanted > 0) {

@@ -7,20 +7,25 @@
 /* ---- text ---- */
 
 static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *options) {
-        size_t n_running = 0, n_used = 0, n_wrong = 0;
+        size_t n_running = 0, n_used = 0, n_unknown = 0, n_wrong = 0;
 
         VEC_FOREACH(proof, &proofs->list) {
                 n_running += proof->look->is_running;
                 n_used += proof->outcome == OUTCOME_IN_USE || proof->outcome == OUTCOME_IDLE;
+                n_unknown += proof->outcome == OUTCOME_UNKNOWN;
                 n_wrong += !proof->is_as_planned;
         }
         render_add_marked(text, options, n_wrong == 0 ? MARK_GOOD : MARK_BAD,
                           n_wrong == 0 ? "as planned" : "not as planned");
-        if (n_running == 0)
+        if (proofs->list.n == 0)
+                text_add(text, "  no instances are described in /etc/hugeplan.d");
+        else if (n_running == 0)
                 text_add(text, "  none of the databases that are described runs");
         else
                 text_printf(text, "  %zu of %zu running %s huge pages", n_used, n_running,
                             n_running == 1 ? "database uses its" : "databases use their");
+        if (n_unknown > 0)
+                text_printf(text, ", %zu cannot be judged", n_unknown);
         text_add(text, "\n");
 }
 

@@ -456,7 +456,7 @@ static void add_unseen(Maker *maker) {
                 uint64_t unseen = page_users_unseen_pages(maker->made, topology, size->bytes);
 
                 if (unseen > 0)
-                        add_ownerless(maker, "no process: a file, a mount or a segment",
+                        add_ownerless(maker, "a file, mount or segment without a process",
                                       size->bytes, unseen);
         }
 }

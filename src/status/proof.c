@@ -365,7 +365,7 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
         if (proof.outcome == OUTCOME_UNKNOWN) {
                 proof.why = input->look->missing.n > 0 ? input->look->missing.items[0]
                                                        : "its mappings cannot be seen";
-                proof.remedy = "run it as root";
+                proof.remedy = "run hugeplanctl again, as root";
         }
         add_deviations(arena, &proof);
         reckon_tables(input, &proof);

@@ -64,7 +64,7 @@ void waste_add_instance(Arena *arena, const Proof *proof, const InstanceConfig *
                 waste.what = arena_printf(
                         arena,
                         start == UNIT_START_GONE
-                                ? "granted to %s, which does not exist"
+                                ? "granted to %s, whose unit file was not found or is masked"
                                 : "granted to %s, which does not run, and which no unit that was read starts",
                         status->unit);
                 waste.command = arena_printf(arena, "hugeplanctl release %s; for good: remove %s",

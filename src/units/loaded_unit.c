@@ -241,7 +241,7 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
 
                         diag.text = arena_printf(
                                 arena,
-                                "systemd does not know %s: no unit waits for the pages of %s",
+                                "systemd does not know %s, which is to wait for the pages of %s",
                                 unit->name, instance->name);
                         diag.remedy =
                                 arena_printf(arena, "%s%s%s; then run 'systemctl daemon-reload'",

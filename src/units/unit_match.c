@@ -154,7 +154,7 @@ void unit_match_judge(Arena *arena, const LoadedUnitInput *input, const LoadedUn
                         diags_report(
                                 problems,
                                 config_diag(instance, PROBLEM_UNIT_WRONG, "Unit", NULL, remedy),
-                                "%s: no unit waits for the pages of %s",
+                                "%s: its gate does not hold back the database of %s",
                                 text_printable(arena, fault), instance->name);
                 }
                 judge_sharing(arena, input, instance, problems);

@@ -40,8 +40,6 @@ KNOWN = {
     "o instances are described in /etc/hugeplan.d": "the configuration",
     "belong to no instance": "the configuration, and the units that hold the pages",
     "none of the databases that are described runs": "the configuration, and the units' control groups",
-    "no unit waits for this reservation": "the configuration: no Unit=",
-    "no unit waits for it": "the configuration: no Unit=",
     "the plan needs nothing on the kernel command line": "the plan",
     "for the units that want none": "the remedy: what the administrator wants",
     "The others alone leave nothing": "the plan's arithmetic",
@@ -57,8 +55,7 @@ KNOWN = {
     "Nothing was measured yet": "what is learned and counted, in the instance's directory",
     "Nothing was learned yet": "the same",
     # Counts of the kernel.
-    "which no instance wants and nobody uses": "the plan, and the kernel's counts of free and reserved pages",
-    "wanted by no instance and not in use": "the plan, and the kernel's counts of free and reserved pages",
+    "planned for no instance and not in use": "the plan, and the kernel's counts of free and reserved pages",
     "never touched": "the kernel's counts of reserved and used pages",
     "next to nothing": "arithmetic of page tables",
     # What a process is in, by its control group.

@@ -437,6 +437,9 @@ int verb_learn(Command *command) {
                 return log_failure(EXIT_FAILED,
                                    "learn requires root: it asks databases as their owners, and "
                                    "stores the answers in /etc/hugeplan.d");
+        if (instance->refusal)
+                return log_failure(EXIT_FAILED, "%s: %s", name,
+                                   diag_format(command->arena, instance->refusal));
         bool is_learning = may_learn(command, instance), is_known = is_learning;
 
         /* While the database runs it has the pages that it started with. */

@@ -204,7 +204,7 @@ static void print_import(Command *command, const HostView *view, const Import *i
         VEC_FOREACH(pages, &import->pages) {
                 printf("# %s %s; %s for instances and databases found; %s for others.\n",
                        format_page_count(arena, pages->pages, pages->page_size_bytes),
-                       pages->who ? "stand" : "set today", format_count(arena, pages->known_pages),
+                       pages->who ? "exist" : "set today", format_count(arena, pages->known_pages),
                        format_count(arena, pages->rest_pages));
                 if (pages->who)
                         print_wrapped(command, "#   ", "#     ", pages->who);

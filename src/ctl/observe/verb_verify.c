@@ -103,7 +103,7 @@ static void find_ownerless(const Command *command, const Look *look, WasteList *
                                 .page_size_bytes = size->bytes,
                                 .pages = idle.pages,
                                 .what = arena_printf(
-                                        arena, "wanted by no instance and not in use (%s)%s%s",
+                                        arena, "planned for no instance and not in use (%s)%s%s",
                                         idle.where, idle.origin ? "; " : "",
                                         idle.origin ? idle.origin : ""),
                                 .command = idle.command,

@@ -463,9 +463,10 @@ TEST(nobody) {
                     "7f0000000000-7f0000400000 rw-p 00000000 00:11 8 /anon_hugepage (deleted)\n");
         const PageUsers *users = make_on(arena, host, &processes, NULL, segments);
 
-        assert_text(rows(arena, users), "- 0: no process: a file, a mount or a segment: 8/8 of 2M\n"
-                                        "- 0: System V segment 36, no process attached: 4/4 of 2M\n"
-                                        "a.service 6: 2/2 of 2M 0:2\n");
+        assert_text(rows(arena, users),
+                    "- 0: a file, mount or segment without a process: 8/8 of 2M\n"
+                    "- 0: System V segment 36, no process attached: 4/4 of 2M\n"
+                    "a.service 6: 2/2 of 2M 0:2\n");
         assert_int_equal(VEC_SUM(each, &users->list, each->is_segment), 1);
         assert_int_equal(users->list.items[1].segment_id, 36);
         /* Nothing of the kind is said where not every process could be looked into. */
@@ -483,7 +484,7 @@ TEST(shared_between_units) {
         assert_text(rows(arena, make_on(arena, host, &processes, NULL, "")),
                     "a.service 5: >7/18 of 2M 0:6 1:1\n"
                     "b.service 6: >7/18 of 2M 0:6 1:1\n"
-                    "- 0: no process: a file, a mount or a segment: 4/4 of 2M\n");
+                    "- 0: a file, mount or segment without a process: 4/4 of 2M\n");
 }
 
 /* ---- text and JSON ---- */

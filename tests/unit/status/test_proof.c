@@ -442,7 +442,7 @@ TEST(waste_of_segments) {
                            .page_size_bytes = 2 * MIB,
                            .pages = 64};
         *vec_push((Arena *) arena, &users.list) = (PageUser){
-                .command = "no process: a file", .page_size_bytes = 2 * MIB, .pages = 64};
+                .command = "a file without a process", .page_size_bytes = 2 * MIB, .pages = 64};
         waste_add_segments(arena, &users, &list);
         assert_int_equal(list.n, 1);
         assert_contains(list.items[0].command, "ipcrm -m 17");

@@ -177,8 +177,8 @@ TEST(states) {
         LoadedUnit unit = {.name = "x.service", .load_state = "not-found"};
 
         assert_text(judge(arena, postgresql, &unit),
-                    "/etc/hugeplan.d/a.conf:3: Unit: systemd does not know x.service: "
-                    "no unit waits for the pages of a; name an existing unit, or "
+                    "/etc/hugeplan.d/a.conf:3: Unit: systemd does not know x.service, "
+                    "which is to wait for the pages of a; name an existing unit, or "
                     "install it; then run 'systemctl daemon-reload'");
         unit.load_state = "masked";
         assert_text(judge(arena, postgresql, &unit),
@@ -274,7 +274,7 @@ TEST(starts) {
         unit.starts.items[0] = "/bin/true";
         assert_text(judge(arena, text, &unit),
                     "/etc/hugeplan.d/a.conf:4: Unit: x.service starts /bin/true, which "
-                    "is not PostgreSQL: no unit waits for the pages of a; name the "
+                    "is not PostgreSQL: its gate does not hold back the database of a; name the "
                     "unit that starts it; then run 'systemctl daemon-reload' and "
                     "'hugeplanctl reload'");
 }
