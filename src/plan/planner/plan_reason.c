@@ -40,6 +40,7 @@ static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         Arena *arena = planner->arena;
         Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
         Text text = text_in(arena);
+        uint64_t movable_bytes = 0;
         size_t n = 0;
 
         if (claims && claims->n_grants == planner->n_grants)
@@ -53,18 +54,22 @@ static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
                                                 id_set_has(nodes, grant->node) ? grant->pages : 0),
                                       other->page_size_bytes);
 
+                if (!other->hold)
+                        movable_bytes = add_saturated(movable_bytes, bytes);
                 if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
                         text_printf(&text, ", %s for %s (%s)", format_size(arena, bytes),
                                     other->demand->config->name, other->demand->config->file);
         }
         if (n > CLAIMS_NAMED_MAX)
                 text_printf(&text, " and %zu more", n - CLAIMS_NAMED_MAX);
-        *claims = (Claims){*nodes, planner->n_grants, text.string, n > 0};
+        *claims = (Claims){*nodes, planner->n_grants, text.string, movable_bytes};
         return claims;
 }
 
-/* Returns only what can help: no other nodes if all are allowed, no priority if no instance has precedence. */
-static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uint64_t capacity) {
+/* Returns only what can help: no other nodes if all are allowed, no priority if the memory of the instances before it
+ * would not suffice either. */
+static char *shortage_remedy(Planner *planner, const DemandInstance *demand,
+                             const DemandOption *option, uint64_t capacity) {
         IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
         Text text = text_in(planner->arena);
 
@@ -74,7 +79,9 @@ static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uin
                             capacity == 1 ? "page" : "pages");
         if (id_set_count(&demand->nodes) < id_set_count(&memory_nodes))
                 text_add(&text, "allow more nodes, ");
-        if (earlier_claims(planner, &demand->nodes)->has_any)
+        uint64_t movable_bytes = earlier_claims(planner, &demand->nodes)->movable_bytes;
+
+        if (add_saturated(capacity, movable_bytes / option->page_size_bytes) >= option->pages)
                 text_add(&text, "raise its Priority=, ");
         text_printf(&text, "%sadd memory", text.length > 0 ? "or " : "");
         return text.string;
@@ -160,7 +167,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                         earlier_claims(planner, &node)->text);
         }
         return reason_make(
-                arena, REASON_NOT_ENOUGH_MEMORY, shortage_remedy(planner, demand, capacity),
+                arena, REASON_NOT_ENOUGH_MEMORY, shortage_remedy(planner, demand, option, capacity),
                 "%s %s not fit: %s can give %s (%s) beyond %s",
                 format_page_count_and_size(arena, option->pages, option->page_size_bytes),
                 option->pages == 1 ? "does" : "do", topology_format_nodes(arena, &demand->nodes),

@@ -12,7 +12,7 @@ typedef struct Claims {
         IdSet nodes;
         uint64_t n_grants;
         const char *text;
-        bool has_any;
+        uint64_t movable_bytes; /* of instances whose units do not run */
 } Claims;
 
 typedef struct Planner {
