@@ -330,10 +330,14 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
                 *ret = IMPORT_REMOVE;
                 return setting_source_explains(entry, "0") ? NULL : place;
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
-                return VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) ||
-                                       config_needs_group(maker->input->config)
-                               ? "hugeplan sets its own group; 'hugeplanctl check' names the users that must be members"
-                               : NULL;
+                if (!VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) &&
+                    !config_needs_group(maker->input->config))
+                        return NULL;
+                *ret = IMPORT_REMOVE;
+                return arena_printf(
+                        maker->arena,
+                        "%s; hugeplan sets its own group: see 'hugeplanctl check' for users that must be members",
+                        place);
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
                 return arena_printf(maker->arena, "%s; what it sets is not counted",
