@@ -40,6 +40,8 @@
 #define PATH_STANDARD_INPUT   "/dev/stdin"
 #define KERNEL_SWITCH_OFF     "hugeplan=off"
 
+#define USERS_REMEDY \
+        "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d, too"
 /* "restart" in place of "start", because it also helps with a silent daemon and with a removed socket. */
 #define DAEMON_REMEDY "run 'systemctl restart " NAME_UNIT "'"
 

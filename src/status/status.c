@@ -354,7 +354,7 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                           arena,
                                           "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                           exposure->taker)
-                                : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d, too"),
+                                : USERS_REMEDY),
                 "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
                 format_count(arena, exposure->pages),
                 format_page_size(arena, exposure->page_size_bytes), exposure->unit,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/size.h"
 #include "base/text.h"
+#include "model/names.h"
 #include "plan/planner/planner.h"
 
 /* How many other instances are named if memory does not suffice for all. */
@@ -132,8 +133,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                 return explain_share(planner, demand, option, share);
         if (is_taken(option, candidate, &taken))
                 return reason_make(
-                        arena, REASON_TAKEN,
-                        "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d, too",
+                        arena, REASON_TAKEN, USERS_REMEDY,
                         "others use %s of %s, and only %s of the %s that it needs %s left",
                         format_page_count_and_size(arena, taken, option->page_size_bytes),
                         topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
@@ -190,8 +190,7 @@ static const char *describe_lack(Arena *arena, const PlanInstance *instance, con
 
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy = lack->taker_pages > 0 && !lack->taker
-                                     ? "see who uses huge pages in 'hugeplanctl status --all', and "
-                                       "describe that program in /etc/hugeplan.d, too"
+                                     ? USERS_REMEDY
                                      : "free memory there and run 'hugeplanctl reload'";
 
         if (lack->is_others)
@@ -208,9 +207,7 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                 return (Reason){REASON_TAKEN,
                                 describe_lack(arena, instance, lack, "in use by others"),
                                 /* These pages are in use already. */
-                                "see who uses huge pages in 'hugeplanctl status', and describe "
-                                "that program in /etc/hugeplan.d, too; 'hugeplanctl reload' "
-                                "reserves more"};
+                                USERS_REMEDY "; 'hugeplanctl reload' reserves more"};
         const char *taken = format_count(arena, lack->taken_pages);
         const char *most = lack->taker ? lack->taker : "processes of no known unit";
         const char *takers =

@@ -62,7 +62,7 @@ TEST(lack) {
                  {.pages = 1, .free_pages = 29},
                  30,
                  "1 of its 30 pages of 2M (60M) is in use by others: node 1 has 29 free",
-                 "see who uses huge pages in 'hugeplanctl status', and describe "
+                 "see who uses huge pages in 'hugeplanctl status --all', and describe "
                  "that program in /etc/hugeplan.d, too; 'hugeplanctl reload' "
                  "reserves more"},
                 {"0-1",
