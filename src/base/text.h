@@ -106,8 +106,7 @@ typedef struct NearMiss {
         const char *name; /* NULL: none is similar */
 } NearMiss;
 
-/* Takes NAME if it is nearer than the names before, and the distance is small for its length, because short names are
- * all similar. */
+/* Takes NAME if it is nearer than the names before, and no more than half of the word differs. */
 void near_miss_try_at(NearMiss *miss, const char *name, size_t distance);
 void near_miss_try(NearMiss *miss, const char *name);
 

@@ -8,7 +8,6 @@
 #include "config/config_value.h"
 #include "model/problem.h"
 
-#include <errno.h>
 #include <string.h>
 
 typedef struct Reader {

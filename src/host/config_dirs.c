@@ -74,13 +74,10 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
 
         if (r < 0) {
                 if (r != -ENOENT)
-                        diags_report(
-                                finder->problems,
-                                problem_of(PROBLEM_CONFIG_UNREADABLE, directory,
-                                           r == -EACCES
-                                                   ? "run chmod 0755 on it, or hugeplanctl as root"
-                                                   : "make it a directory"),
-                                "cannot be listed: %s", strerror(-r));
+                        diags_report(finder->problems,
+                                     problem_of(PROBLEM_CONFIG_UNREADABLE, directory,
+                                                "make it a directory that root can read"),
+                                     "cannot be listed: %s", strerror(-r));
                 return;
         }
         VEC_FOREACH(item, &folder->names) {

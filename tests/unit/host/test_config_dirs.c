@@ -158,7 +158,8 @@ TREE_TEST(file_in_place_of_directory) {
         tree_write(tree, "/run/hugeplan.d/b.conf", "b");
         assert_text(read_all(tree, &problems), "/run/hugeplan.d/b.conf=b\n");
         assert_text(problems_text(tree->arena, &problems),
-                    "/etc/hugeplan.d: cannot be listed: Not a directory; make it a directory");
+                    "/etc/hugeplan.d: cannot be listed: Not a directory; make it a directory that "
+                    "root can read");
         assert_int_equal(diags_count(&problems, SEVERITY_ERROR), 1);
 }
 
