@@ -21,8 +21,8 @@ from check_linked import linked  # noqa: E402
 
 LIMITS = {
     "lines of src/": 59_753,
-    "lines linked into hugepland": 24_366,
-    "lines linked into hugeplan-generator": 5_541,
+    "lines linked into hugepland": 24_348,
+    "lines linked into hugeplan-generator": 5_542,
     "lines of tests/ and scripts/": 76_271,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
