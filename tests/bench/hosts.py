@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Made-up hosts of any size, for --root=: so many nodes, with so many database instances described."""
 
+import contextlib
 import json
 import subprocess
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,16 @@ PAGE_SIZES_KIB = (2048, 1048576)
 PAGE_BYTES = PAGE_SIZES_KIB[0] << 10
 BOOT_ID = "11111111-2222-3333-4444-555555555555"
 PLACEMENTS = ("spread", "bind", "interleave", "pack")
+
+
+@contextlib.contextmanager
+def made_up(nodes: int, instances: int, gigabytes: int = 0, hugeplanctl: str | None = None) -> Iterator[Path]:
+    """Such a host in memory; with HUGEPLANCTL, which plans for it, all its instances have started."""
+    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
+        root = make_host(Path(directory, "root"), nodes, instances, gigabytes)
+        if hugeplanctl:
+            start_instances(root, hugeplanctl)
+        yield root
 
 
 # ---- a host that has just booted ----

@@ -86,11 +86,9 @@ class Report:
         print(f"  {note}" if note else "", flush=True)
 
     def figure(self, name: str, title: str, x_name: str, unit: str, lines: dict[str, dict[float, float]],
-               caption: str, *, is_in_table: bool = False) -> None:
-        """A table, too, unless the figures stand in one: for who cannot see the plot."""
+               caption: str) -> None:
+        """A table, too: for who cannot see the plot."""
         self.items.append(Figure(name, title, x_name, unit, lines, caption))
-        if is_in_table:
-            return
         sizes = sorted({size for line in lines.values() for size in line})
         self.table(f"{title}, {unit}", [x_name, *lines],
                    [[f"{size:,.0f}", *(number(line[size]) if size in line else "–" for line in lines.values())]

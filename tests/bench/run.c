@@ -3,10 +3,9 @@
  *
  *     bench-run [--ready] COMMAND [ARGUMENT...]
  *
- * "WALL-USEC CPU-USEC MAX-RSS-KIB EXIT-CODE" on standard output; the program's own output is thrown
- * away. With --ready the program is a daemon: it is ended by SIGTERM as soon as it says READY=1
- * (sd_notify(3)), and the wall time is that until then. Small and static, for a child's peak memory
- * includes that of its parent at birth. */
+ * "WALL-USEC CPU-USEC EXIT-CODE" on standard output; the program's own output is thrown away. With
+ * --ready the program is a daemon: it is ended by SIGTERM as soon as it says READY=1 (sd_notify(3)), and
+ * the wall time is that until then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -99,8 +98,8 @@ int main(int argc, char **argv) {
         while (wait4(pid, &status, 0, &usage) < 0)
                 if (errno != EINTR)
                         return 1;
-        printf("%lld %lld %ld %d\n", is_daemon ? ready : now_usec() - start,
-               usec(usage.ru_utime) + usec(usage.ru_stime), usage.ru_maxrss,
+        printf("%lld %lld %d\n", is_daemon ? ready : now_usec() - start,
+               usec(usage.ru_utime) + usec(usage.ru_stime),
                WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
         return 0;
 }

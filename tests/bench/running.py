@@ -52,7 +52,6 @@ class Cost:
 
     wall_msec: float
     cpu_msec: float
-    rss_kib: float
 
 
 def run(command: list[str], *, is_daemon: bool = False, ok: tuple[int, ...] = (0,)) -> Cost:
@@ -61,10 +60,10 @@ def run(command: list[str], *, is_daemon: bool = False, ok: tuple[int, ...] = (0
     done = subprocess.run(runner, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
-    wall_usec, cpu_usec, rss_kib, code = (int(word) for word in done.stdout.split())
+    wall_usec, cpu_usec, code = (int(word) for word in done.stdout.split())
     if code not in ok:
         raise (RuntimeError if command[0].startswith(str(BUILD)) else FellShort)(f"{' '.join(command)}: exit code {code}")
-    return Cost(wall_usec / 1000, cpu_usec / 1000, rss_kib)
+    return Cost(wall_usec / 1000, cpu_usec / 1000)
 
 
 def output_of(command: list[str]) -> list[float]:

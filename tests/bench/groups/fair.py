@@ -59,7 +59,6 @@ def measure(report: Report) -> None:
     report.table("Gates of an honest user, one after the other, a connection for each: time", (
         "", "p50 ms", "p99 ms", "cut off"), rows,
         f"{gates:,} gates each; the daemon may open {DESCRIPTORS:,} files")
-    pool.reset()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import hosts
 from goals import GOALS, plural
@@ -28,11 +27,9 @@ def measure(report: Report) -> None:
 @contextlib.contextmanager
 def generated(instances: int) -> Iterator[tuple[Callable[[], float], Callable[[], float]]]:
     """Runs it once; and the floor, on the same files."""
-    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
-        root = hosts.make_host(Path(directory, "root"), 1, instances)
-
+    with hosts.made_up(1, instances) as root:
         def into_empty(*command: str) -> float:
-            with tempfile.TemporaryDirectory(dir=directory) as output:
+            with tempfile.TemporaryDirectory(dir=root.parent) as output:
                 return run([*command, output]).cpu_msec
 
         yield (lambda: into_empty(GENERATOR, f"--root={root}"),

@@ -59,7 +59,6 @@ def measure(report: Report) -> None:
         ["private, KiB", number(ours.private_kib), *report.judge(GOALS["memory-private"], ours.private_kib)],
         ["resident, MiB", number(ours.rss_kib / 1024), *report.judge(GOALS["memory-resident"], ours.rss_kib / 1024)],
     ])
-    pool.reset()
 
 
 def is_alive(process: subprocess.Popen[bytes]) -> bool:

@@ -7,9 +7,6 @@ nodes, each to another set, in the number of sets, and the cover for instances t
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import hosts
 from goals import times
 from report import MEASURED, Report, median_ratio
@@ -24,10 +21,7 @@ def measure(report: Report) -> None:
     rounds, rows, found = report.rounds(11), [], {}
     for kind, sizes in ("just booted", FRESH_HOSTS), ("all running", STARTED_HOSTS):
         for nodes, instances in sizes:
-            with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
-                root = hosts.make_host(Path(directory), nodes, instances)
-                if kind == "all running":
-                    hosts.start_instances(root, HUGEPLANCTL)
+            with hosts.made_up(nodes, instances, hugeplanctl=HUGEPLANCTL if kind == "all running" else None) as root:
                 command = [HUGEPLANCTL, f"--root={root}", "plan"]
                 # 3: not all instances of such a host fit.
                 found[kind, nodes, instances] = [run(command, ok=(0, 3)).cpu_msec for _ in range(rounds)]

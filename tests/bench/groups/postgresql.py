@@ -37,7 +37,6 @@ def measure(report: Report) -> None:
     with pg.cluster() as directory:
         pairs = [(pg.measure(directory, "on", SESSIONS, seconds), pg.measure(directory, "off", SESSIONS, seconds))
                  for _ in range(rounds)]
-    pool.reset()
     rows = []
     for name, figure in FIGURES:
         huge, small = ([figure(pair[at]) for pair in pairs] for at in (0, 1))

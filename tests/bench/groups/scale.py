@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -61,7 +60,7 @@ def measure(report: Report) -> None:
                   {"10 instances": line(lambda n: planned(n, 10), NODES)},
                   f"The same with 10 instances. {how_often}")
     report.figure("plan-size", "Plan: CPU, by its size", "gigabytes", "ms",
-                  {"16 nodes, 10 instances": line(planned_gb, SIZES_GB)},
+                  {"16 nodes, 10 instances": line(lambda n: planned(16, 10, n), SIZES_GB)},
                   f"The same on 16 nodes, all instances together of that size. {how_often}")
     report.figure("generator", "Generator: CPU", "instances", "ms",
                   {"generator": line(lambda n: generating(n, 0), INSTANCES),
@@ -70,7 +69,7 @@ def measure(report: Report) -> None:
     fitting = tuple(n for n in INSTANCES if pool.has_room(n))
     report.figure("start", "Start: CPU", "instances", "ms",
                   {"this host, a page each": line(lambda n: started(pool, n), fitting),
-                   "a made-up host, all running": line(made_up, INSTANCES)},
+                   "a made-up host, all running": line(started_made_up, INSTANCES)},
                   "From exec to READY=1 and the end, nothing to write. Here each instance has a page of its own, for"
                   + (f" which there is memory up to {fitting[-1]:,};" if fitting != INSTANCES else "")
                   + f" on a made-up host of one node all are running databases, and the ledger is read. {how_often}")
@@ -84,16 +83,8 @@ def median_of(prepared: Prepared, rounds: int) -> float:
 
 
 @contextmanager
-def planned(nodes: int, instances: int) -> Iterator[Callable[[], float]]:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
-        root = hosts.make_host(Path(directory), nodes, instances)
-        yield lambda: run([HUGEPLANCTL, f"--root={root}", "plan"], ok=(0, 3)).cpu_msec
-
-
-@contextmanager
-def planned_gb(gigabytes: int) -> Iterator[Callable[[], float]]:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
-        root = hosts.make_host(Path(directory), 16, 10, gigabytes)
+def planned(nodes: int, instances: int, gigabytes: int = 0) -> Iterator[Callable[[], float]]:
+    with hosts.made_up(nodes, instances, gigabytes) as root:
         yield lambda: run([HUGEPLANCTL, f"--root={root}", "plan"], ok=(0, 3)).cpu_msec
 
 
@@ -112,10 +103,8 @@ def started(pool: Pool, instances: int) -> Iterator[Callable[[], float]]:
 
 
 @contextmanager
-def made_up(instances: int) -> Iterator[Callable[[], float]]:
-    with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
-        root = hosts.make_host(Path(directory), 1, instances)
-        hosts.start_instances(root, HUGEPLANCTL)
+def started_made_up(instances: int) -> Iterator[Callable[[], float]]:
+    with hosts.made_up(1, instances, hugeplanctl=HUGEPLANCTL) as root:
         yield lambda: run([HUGEPLAND, f"--root={root}"], is_daemon=True).cpu_msec
 
 
@@ -182,7 +171,6 @@ def show_sessions(report: Report, pool: Pool) -> None:
             for setting, name in ways.items():
                 found = pg.measure(directory, setting, n)
                 tables[name][n], gone[name][n] = found.page_tables_mib, found.gone_msec
-    pool.reset()
     report.figure("page-tables", "Page tables of PostgreSQL's sessions", "sessions", "MiB", tables,
                   "VmPTE of all backends, each of which has scanned a table of 768 MiB; one round.")
     report.figure("disconnect", "Until all of PostgreSQL's sessions are gone", "sessions", "ms", gone,

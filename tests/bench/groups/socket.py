@@ -52,7 +52,6 @@ def measure(report: Report) -> None:
             Way("hugepland", lambda: spread(SOCKET)),
             Way("bare epoll", lambda: spread(servers["epoll", "large"]), GOALS["subscribers"]),
         ], report.rounds(21))
-    pool.reset()
 
 
 def spread(path: str) -> float:

@@ -72,7 +72,6 @@ def measure(report: Report) -> None:
         group.rmdir()
         if is_new:
             group.parent.rmdir()
-    pool.reset()
 
 
 @contextlib.contextmanager
