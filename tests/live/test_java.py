@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import pathlib
 import re
 import shutil
@@ -23,7 +22,7 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from shared import wait_until
+from shared import pages_said, wait_until
 from test_live import set_pool
 from test_postgresql import no_surplus, pools_locked, reserved
 
@@ -82,15 +81,6 @@ def knows(settings: Settings) -> bool:
                           capture_output=True, timeout=PATIENCE).returncode == 0
 
 
-def pages_said(hugeplanctl: str, settings: Settings) -> int:
-    command = [hugeplanctl, "--json=short", "size", "jvm", "--page-size=2M", "-c", f"server_version={version()}"]
-    for name, value in settings.items():
-        command += ["-c", f"{name}={value}"]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
-    check(done.returncode == 0, done.stderr)
-    return json.loads(done.stdout)["pages"]
-
-
 @contextlib.contextmanager
 def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
     """A virtual machine that has started: whether it has."""
@@ -114,7 +104,7 @@ def taken(settings: Settings, log: pathlib.Path) -> int:
 
 
 def check_case(hugeplanctl: str, settings: Settings, log: pathlib.Path) -> str:
-    said = pages_said(hugeplanctl, settings)
+    said = pages_said(hugeplanctl, "jvm", {"server_version": version(), **settings})
     set_pool(said)
     pages = taken(settings, log)
     check(pages <= said <= pages * 1.02 + 8, f"it takes {pages} pages, hugeplan says {said}")

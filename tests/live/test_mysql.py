@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import pathlib
 import re
@@ -29,7 +28,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 
 import test_live  # noqa: E402
 from meter import Settings, started  # noqa: E402
-from shared import wait_until  # noqa: E402
+from shared import pages_said, wait_until  # noqa: E402
 from test_live import set_pool  # noqa: E402
 from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
 
@@ -80,18 +79,8 @@ class Server:
             return reserved()
 
 
-def pages_said(hugeplanctl: str, version: str, settings: Settings) -> int:
-    command = [hugeplanctl, "--json=short", "size", "mysql", "--page-size=2M", "-c", f"server_version={version}",
-               "-c", f"host_cpus={os.cpu_count()}"]
-    for name, value in settings.items():
-        command += ["-c", f"{name}={value}"]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
-    check(done.returncode == 0, done.stderr)
-    return json.loads(done.stdout)["pages"]
-
-
 def check_case(hugeplanctl: str, server: Server, settings: Settings) -> str:
-    said = pages_said(hugeplanctl, server.version, settings)
+    said = pages_said(hugeplanctl, "mysql", {"server_version": server.version, "host_cpus": str(os.cpu_count()), **settings})
     set_pool(said)
     pages = server.taken(settings)
     check(pages <= said <= pages + ABOVE_PAGES, f"it takes {pages} pages, hugeplan says {said}")
