@@ -299,37 +299,6 @@ static char *rows(Arena *arena, const PageUsers *page_users) {
         return arena_strdup(arena, text_string(&text));
 }
 
-/* 2 + 4 + 4 pages mapped in segments of their own, and 8 in one that was split: 3 MiB. */
-TEST(one_process) {
-        Processes processes = {};
-
-        add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
-        assert_text(rows(arena, make(arena, &processes)),
-                    "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
-}
-
-TEST(shared_once) {
-        Processes processes = {};
-
-        add_process(arena, &processes, 16895, 16884, "pg.service", child_numa_maps, maps_text);
-        add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
-        assert_text(rows(arena, make(arena, &processes)),
-                    "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
-}
-
-/* Without units a family is one row; a stranger has his own. */
-TEST(families) {
-        Processes processes = {};
-
-        add_process(arena, &processes, 30, 20, NULL, child_numa_maps, maps_text);
-        add_process(arena, &processes, 20, 10, NULL, child_numa_maps, maps_text);
-        add_process(arena, &processes, 10, 1, NULL, parent_numa_maps, maps_text);
-        add_process(arena, &processes, 5, 1, NULL, "7f00 default huge N0=1 kernelpagesize_kB=2048",
-                    "7f00-207f00 rw-p 00000000 00:11 99 /anon_hugepage (deleted)");
-        assert_text(rows(arena, make(arena, &processes)), "- 10: >7/18 of 2M 0:6 1:1\n"
-                                                          "- 5: 1/1 of 2M 0:1\n");
-}
-
 TEST(own_parent) {
         Processes processes = {};
 
@@ -339,59 +308,73 @@ TEST(own_parent) {
         assert_int_equal(make(arena, &processes)->list.n >= 2, true);
 }
 
-/* Private memory that was touched in full, or by one process only, is no lower bound. */
-TEST(exact) {
-        static const char numa_maps[] =
+TEST(rows) {
+        static const char touched[] =
                 "7f0000000000 default huge anon=2 dirty=2 N0=2 kernelpagesize_kB=2048\n";
-        Processes processes = {};
-
-        add_process(arena, &processes, 5, 1, "jvm.service", numa_maps,
-                    "7f0000000000-7f0000800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n");
-        add_process(arena, &processes, 6, 1, "full.service", numa_maps,
-                    "7f0000000000-7f0000400000 rw-s 00000000 00:11 8 /anon_hugepage (deleted)\n");
-        assert_text(rows(arena, make(arena, &processes)), "jvm.service 5: 2/4 of 2M 0:2\n"
-                                                          "full.service 6: 2/2 of 2M 0:2\n");
-}
-
-/* A heap that is mapped three times over is there once. */
-TEST(views) {
-        Processes processes = {};
-
-        add_process(arena, &processes, 5, 1, "jvm.service",
-                    "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
-                    "200000000 default huge dirty=3 N0=3 kernelpagesize_kB=2048\n"
-                    "300000000 default huge\n",
-                    "100000000-100800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
-                    "200000000-200800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
-                    "300000000-300800000 rw-s 00400000 00:11 7 /memfd:java_heap (deleted)\n");
-        assert_text(rows(arena, make(arena, &processes)), "jvm.service 5: >4/6 of 2M 0:4\n");
-}
-
-TEST(two_sizes) {
-        Processes processes = {};
-
-        add_process(arena, &processes, 5, 1, "a.service",
-                    "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
-                    "200000000 default huge dirty=1 N1=1 kernelpagesize_kB=1048576\n",
-                    "100000000-100800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"
-                    "200000000-240000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n");
-        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 1/1 of 1G 1:1\n"
-                                                          "a.service 5: 4/4 of 2M 0:4\n");
-}
-
-/* The page size of what was never touched: as others on the device, else the only one in use. */
-TEST(untouched) {
-        static const char maps[] =
+        static const char untouched[] =
                 "100000000-180000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n";
-        Processes processes = {};
+        static const struct {
+                struct {
+                        uint64_t pid, parent_pid;
+                        const char *unit, *numa_maps, *maps;
+                } processes[4];
+                const char *rows;
+        } cases[] = {
+                /* 2 + 4 + 4 pages mapped in segments of their own, and 8 in one that was split: 3 MiB. */
+                {{{16884, 1, "pg.service", parent_numa_maps, maps_text}},
+                 "pg.service 16884: >7/18 of 2M 0:6 1:1\n"},
+                /* What is shared is there once. */
+                {{{16895, 16884, "pg.service", child_numa_maps, maps_text},
+                  {16884, 1, "pg.service", parent_numa_maps, maps_text}},
+                 "pg.service 16884: >7/18 of 2M 0:6 1:1\n"},
+                /* Without units a family is one row; a stranger has his own. */
+                {{{30, 20, NULL, child_numa_maps, maps_text},
+                  {20, 10, NULL, child_numa_maps, maps_text},
+                  {10, 1, NULL, parent_numa_maps, maps_text},
+                  {5, 1, NULL, "7f00 default huge N0=1 kernelpagesize_kB=2048",
+                   "7f00-207f00 rw-p 00000000 00:11 99 /anon_hugepage (deleted)"}},
+                 "- 10: >7/18 of 2M 0:6 1:1\n- 5: 1/1 of 2M 0:1\n"},
+                /* Private memory that was touched in full, or by one process only, is no lower bound. */
+                {{{5, 1, "jvm.service", touched,
+                   "7f0000000000-7f0000800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"},
+                  {6, 1, "full.service", touched,
+                   "7f0000000000-7f0000400000 rw-s 00000000 00:11 8 /anon_hugepage (deleted)\n"}},
+                 "jvm.service 5: 2/4 of 2M 0:2\nfull.service 6: 2/2 of 2M 0:2\n"},
+                /* A heap that is mapped three times over is there once. */
+                {{{5, 1, "jvm.service",
+                   "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
+                   "200000000 default huge dirty=3 N0=3 kernelpagesize_kB=2048\n"
+                   "300000000 default huge\n",
+                   "100000000-100800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
+                   "200000000-200800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
+                   "300000000-300800000 rw-s 00400000 00:11 7 /memfd:java_heap (deleted)\n"}},
+                 "jvm.service 5: >4/6 of 2M 0:4\n"},
+                /* Two sizes. */
+                {{{5, 1, "a.service",
+                   "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
+                   "200000000 default huge dirty=1 N1=1 kernelpagesize_kB=1048576\n",
+                   "100000000-100800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"
+                   "200000000-240000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n"}},
+                 "a.service 5: 1/1 of 1G 1:1\na.service 5: 4/4 of 2M 0:4\n"},
+                /* The page size of what was never touched: as others on the device, else the only one in use. */
+                {{{5, 1, "a.service", "100000000 default huge\n", untouched}},
+                 "a.service 5: 0/1024 of 2M\n"},
+                {{{5, 1, "a.service", "100000000 default huge\n", untouched},
+                  {6, 1, "b.service",
+                   "200000000 default huge dirty=1 N0=1 kernelpagesize_kB=1048576\n",
+                   "200000000-240000000 rw-p 00000000 00:10 9 /anon_hugepage (deleted)\n"}},
+                 "a.service 5: 0/2 of 1G\nb.service 6: 1/1 of 1G 0:1\n"},
+        };
 
-        add_process(arena, &processes, 5, 1, "a.service", "100000000 default huge\n", maps);
-        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 0/1024 of 2M\n");
-        add_process(arena, &processes, 6, 1, "b.service",
-                    "200000000 default huge dirty=1 N0=1 kernelpagesize_kB=1048576\n",
-                    "200000000-240000000 rw-p 00000000 00:10 9 /anon_hugepage (deleted)\n");
-        assert_text(rows(arena, make(arena, &processes)), "a.service 5: 0/2 of 1G\n"
-                                                          "b.service 6: 1/1 of 1G 0:1\n");
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Processes processes = {};
+
+                for (size_t k = 0; k < 4 && cases[i].processes[k].pid > 0; k++)
+                        add_process(arena, &processes, cases[i].processes[k].pid,
+                                    cases[i].processes[k].parent_pid, cases[i].processes[k].unit,
+                                    cases[i].processes[k].numa_maps, cases[i].processes[k].maps);
+                assert_text(rows(arena, make(arena, &processes)), cases[i].rows);
+        }
 }
 
 /* All that everyone may read: bytes, and pages where there is only one size. */

@@ -14,6 +14,7 @@
  * and, without a plan, of promises: who has which pages of 2M, and who may take them.
  *
  *     free 60/40 30                    nodes with so many pages, all of them free, of which 30 are reserved
+ *     crowded                          a node with 100 pages, 40 of them free, and one with 80, 50 of them free; 50 are reserved
  *     maps b 1:30 bind=1               b.service was let start with these pages, and has mapped and touched none of them
  *     promises, spare, missing, exposures, lost b.service, admit a 40 bind=1 now; b 20 plan=0:10/1:10 mount
  *
@@ -83,6 +84,9 @@ static const char *do_host(void *context, const StoryLine *line) {
         if (text_equals(line->words[0], "even"))
                 text_add(&scene->host, "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
                                        "node 1 total=20G free=4048M\n");
+        if (text_equals(line->words[0], "crowded"))
+                text_add(&scene->host, "sizes 1G 2M\nnode 0 total=20G 2M=100/40\n"
+                                       "node 1 total=20G 2M=80/50\nnode 2\nreserved 2M=50\n");
         scene->topology = NULL;
         return NULL;
 }
@@ -818,6 +822,7 @@ static const StoryVerb verbs[] = {
         {"config", do_config},
         {"host", do_host},
         {"even", do_host},
+        {"crowded", do_host},
         {"sizes", do_host_line},
         {"node", do_host_line},
         {"reserved", do_host_line},
