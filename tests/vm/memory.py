@@ -119,3 +119,9 @@ def configure(name: str, text: str | None) -> None:
 def reload() -> str:
     """What `hugeplanctl reload` says; it has to succeed."""
     return succeeds("hugeplanctl reload", "hugeplanctl reload succeeds", timeout_sec=120).stdout
+
+
+def reload_all() -> str:
+    """systemd first: it has a gate, or other lines, of a unit's for what has changed."""
+    systemctl("daemon-reload")
+    return reload()

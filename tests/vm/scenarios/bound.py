@@ -17,7 +17,7 @@ from databases import (
     postgresql_unit,
 )
 from guestlib import *
-from memory import configure, pages_service, reload, watched_pools
+from memory import configure, pages_service, reload_all, watched_pools
 from scenario import Boot, Content, Node, Scenario
 
 MARIADB = "mariadb.service"
@@ -39,16 +39,14 @@ def bound() -> None:
     postgresql()
     # Unbound beside bound.
     configure("20-mariadb", "[Instance]\nEngine=mariadb\n")
-    systemctl("daemon-reload")
-    reload()
+    reload_all()
     for turn in ("first", "second"):
         systemctl(f"restart {MARIADB}", f"{turn}: it is restarted")
         covered(turn)
         check_equal(takers(), {MARIADB}, f"{turn}: PostgreSQL is protected from it")
     # The gate lets it start, and it fails before it has mapped a page.
     configure("30-fails", "[Instance]\nUnit=fails.service\nPages=150\n")
-    systemctl("daemon-reload")
-    reload()
+    reload_all()
     check(sh("systemctl start fails.service").returncode != 0, "a third one fails at its start")
     exposed = [one["text"] for one in status()["problems"] if one["id"] == "pages-exposed"]
     check_equal((takers(), exposed), ({MARIADB}, []), "and is not said to take anybody's pages")
@@ -94,8 +92,7 @@ def over_other_versions() -> None:
     """As `dpkg -i` of a newer package has it: the daemon is stopped and another started."""
     configure("30-fails", None)
     configure("40-cold", f"[Instance]\nUnit=cold.service\nPages={COLD}\n")
-    systemctl("daemon-reload")
-    reload()
+    reload_all()
     systemctl(f"start cold.service {MARIADB}", "one that is confined to nothing starts, and MariaDB again")
     check(wait_for(lambda: told("hugeplan.service", "mariadb: measured:"), 90), "MariaDB is counted")
     covered("with neighbours")
@@ -105,8 +102,7 @@ def over_other_versions() -> None:
     systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all stop")
     for name in ("20-mariadb", "30-postgresql", "40-cold"):
         configure(name, None)
-    systemctl("daemon-reload")
-    reload()
+    reload_all()
     wait_for(lambda: not any(pools().values()), 20)
     check_equal(set(pools().values()), {0}, "and without their files every page is given back")
 

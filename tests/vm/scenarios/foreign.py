@@ -4,14 +4,7 @@ Found pages stay, held and promised ones are never taken away, and what is stole
 reservation and the start of a unit is made up for, or the thief named."""
 
 from guestlib import *
-from memory import (
-    configure,
-    pages_service,
-    pool_file,
-    reload,
-    start_pages,
-    stop_pages,
-)
+from memory import configure, pages_service, pool_file, reload, reload_all, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 FOUND = 50  # on each of two nodes, by the kernel command line
@@ -76,14 +69,12 @@ def service(name: str, arguments: str) -> None:
 
 def planned(name: str, pages: int, node: int) -> None:
     configure(name, f"[Instance]\nUnit={name}.service\nPages={pages}\nNodes={node}\nPlacement=bind\n")
-    sh("systemctl daemon-reload")  # for its gate
-    reload()
+    reload_all()  # for its gate
 
 
 def gone(name: str) -> None:
     configure(name, None)
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
 
 
 def stolen_pages_are_made_up_for() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from databases import postgresql_files, postgresql_unit
 from guestlib import *
-from memory import reload
+from memory import reload_all
 from scenario import Boot, Node, Scenario
 
 VERSION = 17
@@ -68,8 +68,7 @@ def found() -> None:
     for name in UNITS:
         check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
     succeeds("hugeplanctl import --write", "the files are written")
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     for name in UNITS:
         check_server(name, by_unit[name]["pages"])
     check(not any(one["path"] for one in suggestions().values()), "nothing is left to be described")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from databases import check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import *
-from memory import configure, pages_service, reload, start_pages, stop_pages
+from memory import configure, pages_service, reload_all, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 MARIADB = "mariadb.service"
@@ -79,8 +79,7 @@ def promised(name: str) -> int:
 
 def plan(name: str, text: str | None) -> None:
     configure(name, text)
-    sh("systemctl daemon-reload")  # for gate and hugetlb limit
-    reload()
+    reload_all()  # for gate and hugetlb limit
 
 
 def service(name: str, arguments: str, more: str = "") -> None:
@@ -142,15 +141,13 @@ def however_a_unit_is_built() -> None:
     for name, more in KINDS.items():
         service(name, "hold 4", more)
         configure(f"50-{name}", f"[Instance]\nUnit={name}.service\nPages=4\nIsolate=yes\n")
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     for name in KINDS:
         systemctl(f"start {name}.service", f"{name}: it starts")
         check_equal(limit(f"{name}.service"), 4, f"{name}: and is limited")
         systemctl(f"stop {name}.service", f"{name}: it stops")
         configure(f"50-{name}", None)
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
 
 
 # What is said

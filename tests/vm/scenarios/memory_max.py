@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from guestlib import *
-from memory import configure, pages_service, reload
+from memory import configure, pages_service, reload_all
 from scenario import Boot, Node, Scenario
 
 PAGES = 40  # 80M
@@ -53,8 +53,7 @@ def limited_together() -> None:
     path.write_text(pages_service(f"hold {PAGES}") + "Slice=small.slice\n")
     sh("systemctl set-property --runtime small.slice MemoryHigh=100M")
     configure("second", f"[Instance]\nUnit=second.service\nPages={PAGES}\n")
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     check(sh("systemctl start second.service").returncode != 0, "the second in a slice is kept out")
     text = "MemoryHigh= of small.slice is 100M, and the huge pages alone of"
     check(told("second.service", "second: refused:", text, "limited (80M)", "second (80M)"),
@@ -65,8 +64,7 @@ def limited_together() -> None:
 
 def planned(more: str) -> None:
     configure("limited", f"[Instance]\nUnit={UNIT}\nPages={PAGES}\n{more}")
-    sh("systemctl daemon-reload")  # for its gate
-    reload()
+    reload_all()  # for its gate
 
 
 def service(verb: str, more: str) -> None:

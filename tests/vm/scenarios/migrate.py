@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from guestlib import *
-from memory import pages_service, reload
+from memory import pages_service, reload_all
 from scenario import Boot, Node, Scenario
 
 ALL_NODES = 101  # by sysctl.d: one number for the host
@@ -48,8 +48,7 @@ def over() -> None:
     imported = json.loads(succeeds("hugeplanctl --json import --write", "import").stdout)
     check_equal([file["path"] for file in imported["files"]], [str(POSTGRESQL), str(REST)], "what is imported")
     check("program.service" in REST.read_text(), "it says who uses the rest", REST.read_text())
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     all_stand()
     lines = [(line["action"], line["file"], line["line"]) for line in imported["lines"]]
     replace([(file, line) for action, file, line in lines if action == "remove"], "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from databases import LIAR, LIAR_TEXT
 from guestlib import *
-from memory import CONFIG, configure, reload
+from memory import CONFIG, configure, reload_all
 from scenario import Boot, Node, Scenario
 
 PAGES = 100_000
@@ -121,8 +121,7 @@ def check_host(when: str) -> None:
 def lies() -> None:
     configure("00-host", f"[Host]\nAutoMemory={AUTO_SHARE:.0%}\n")
     configure("20-liar", LIAR_CONFIG.format("auto"))
-    output("systemctl daemon-reload")
-    reload()
+    reload_all()
     says(BEYOND)
     systemctl("start liar.service", "more than the host has: it starts")
     check_equal((kept(), sum(pools().values())), ("", 0), "it is not kept, and nothing reserved")

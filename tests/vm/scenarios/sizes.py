@@ -8,7 +8,7 @@ from pathlib import Path
 
 from databases import figure, mapped_pages, postgresql_files, postgresql_unit
 from guestlib import *
-from memory import configure, reload
+from memory import configure, reload, reload_all
 from scenario import Boot, Node, Scenario
 
 VERSION = 17
@@ -87,8 +87,7 @@ def real_servers() -> None:
     configure("20-pg", "")
     MARIADB_CONF.write_text("[mariadbd]\nlarge-pages\n")
     configure("30-maria", f"[Instance]\nEngine=mariadb\nUnit={MARIADB}\n")
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     check(hugeplan("explain maria")["sizes"], "MariaDB's files are read")
     mariadb()
 

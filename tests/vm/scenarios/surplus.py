@@ -8,7 +8,7 @@ downwards."""
 from pathlib import Path
 
 from guestlib import *
-from memory import configure, pages_service, reload, start_pages, stop_pages
+from memory import configure, pages_service, reload, reload_all, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 TAKEN = 120
@@ -49,8 +49,7 @@ def free_for_it() -> None:
 def refusals_stay_in_sight() -> None:
     """Of a gate that could not let its unit start, until it can."""
     configure("30-b", "[Instance]\nUnit=b.service\nPages=60000\n")
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     done = sh("systemctl start b.service", timeout_sec=100)
     check(done.returncode != 0, "b, which cannot be served, does not start")
     check_equal(instance("b")["verdict"], "refused", "status says so")
@@ -60,8 +59,7 @@ def refusals_stay_in_sight() -> None:
     shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
     check(shown, "hugeplan-check.service fails for it")
     configure("30-b", None)
-    sh("systemctl daemon-reload")
-    reload()
+    reload_all()
     sh("systemctl restart hugeplan-check.service")
     check("hugeplan-check.service" not in failed_units(), "until it is taken away")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from guestlib import *
-from memory import CONFIG, reload
+from memory import CONFIG, reload_all
 from scenario import Boot, Node, Scenario
 
 ONESHOT = "[Service]\nType=oneshot\nExecStart={}\n[Install]\nWantedBy=multi-user.target\n"
@@ -78,8 +78,7 @@ def sets(way: Way) -> None:
     check_equal(of_2m(imported)["set"], way.pages, f"{way.name}: import counts them")
     lines = [line for line in imported["lines"] if line["file"] == way.file]
     check_equal([line["action"] for line in lines], [way.action], f"{way.name}: import names its line")
-    output("systemctl daemon-reload")
-    reload()
+    reload_all()
     text = Path(way.file).read_text().splitlines()
     for line in lines:
         text[line["line"] - 1] = way.instead
