@@ -100,13 +100,10 @@ def self_test() -> None:
     assert is_known("; nothing that was read sets as many, it seems")
 
 
-def main() -> int:
+def main() -> list[str]:
     self_test()
-    problems = check(pathlib.Path(sys.argv[1]))
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
+    return check(pathlib.Path(sys.argv[1]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

@@ -88,7 +88,7 @@ def made_page(document: Any, groups: Any, goals: Any, report_module: Any) -> lis
     return problems
 
 
-def main() -> int:
+def main() -> list[str]:
     root = pathlib.Path(sys.argv[1])
     sys.path.insert(0, str(root / "tests/bench"))
     import document
@@ -99,9 +99,8 @@ def main() -> int:
     text = (root / "docs/performance.md").read_text(encoding="utf-8")
     problems = [*wrong_rows(text, groups, document, goals), *wrong_figures(root, text), *not_installed(root),
                 *missing_is_named(report), *made_page(document, groups, goals, report)]
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

@@ -202,12 +202,10 @@ def self_test() -> None:
                 sys.exit(f"self-test: {check(root)} for a folder of {n} files")
 
 
-def main() -> int:
+def main() -> list[str]:
     self_test()
-    problems = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return check(pathlib.Path(sys.argv[1]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

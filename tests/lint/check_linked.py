@@ -82,13 +82,12 @@ def self_test() -> None:
                 sys.exit(f"self-test: {problems} for {name}")
 
 
-def main() -> int:
+def main() -> list[str]:
     self_test()
     build, src = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
     problems = [problem for program in PROGRAMS for problem in check(build, src, program)]
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

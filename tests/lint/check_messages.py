@@ -64,12 +64,11 @@ def refused_by_journalctl(root: pathlib.Path) -> list[str]:
     return [] if n_listed == n_entries else [f"journalctl lists {n_listed} of {n_entries} entries"]
 
 
-def main() -> int:
+def main() -> list[str]:
     root = pathlib.Path(sys.argv[1])
     problems = stray_literals(root) + undocumented(root) + refused_by_journalctl(root)
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

@@ -21,7 +21,7 @@ REFUSED = (
 )
 
 
-def main() -> int:
+def main() -> list[str]:
     problems = []
     for compiler, options, expected in REFUSED:
         if not shutil.which(compiler):
@@ -31,9 +31,8 @@ def main() -> int:
                                   env={**os.environ, "CC": compiler})
         if done.returncode == 0 or expected not in done.stdout:
             problems.append(f"{compiler} {' '.join(options)}: not refused\n{done.stdout[-500:]}")
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

@@ -83,7 +83,7 @@ def self_test(nm: str, cc: str) -> None:
                     sys.exit(f"self-test: {found or 'nothing'} found with {options} in:\n{text}")
 
 
-def main() -> int:
+def main() -> list[str]:
     nm, cc, *archives = sys.argv[1:]
     self_test(nm, cc)
     problems = []
@@ -94,9 +94,8 @@ def main() -> int:
         allowed = ALLOWED.get(archive.name, set())
         problems += [f"{archive}: a pure room must not use {symbol}()"
                      for symbol in denied(symbols) if PLAIN.match(symbol)["name"] not in allowed]
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

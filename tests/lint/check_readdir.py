@@ -71,12 +71,10 @@ def self_test() -> None:
                 sys.exit(f"self-test: {check(pathlib.Path(directory))} for {name}:\n{text}")
 
 
-def main() -> int:
+def main() -> list[str]:
     self_test()
-    problems = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return check(pathlib.Path(sys.argv[1]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)

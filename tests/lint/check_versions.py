@@ -96,14 +96,12 @@ def self_test() -> None:
         assert check({**good, name: good[name].replace(old, new)}), f"{name}: {new} passes"
 
 
-def main() -> int:
+def main() -> list[str]:
     self_test()
     root = pathlib.Path(sys.argv[1])
     names = ("meson.build", "debian/changelog", "hugeplan.spec", "NEWS.md")
-    problems = check({name: (root / name).read_text(encoding="utf-8") for name in names})
-    print("\n".join(problems))
-    return 1 if problems else 0
+    return check({name: (root / name).read_text(encoding="utf-8") for name in names})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(main()) or 0)
