@@ -27,7 +27,8 @@ static bool has_process(const Root *root, Arena *arena, const char *group, pid_t
 }
 
 /* cgroup.events counts the groups below too; only the unified hierarchy has that file. */
-static bool is_populated(const Root *root, Arena *arena, const char *group) {
+bool unit_cgroup_group_is_populated(const Root *root, const char *group) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         char *text;
 
         return (root_read_attribute(root, arena, arena_printf(arena, "%s/cgroup.events", group),
@@ -109,30 +110,19 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *group = unit_cgroup_find(root, arena, unit);
 
-        return group && is_populated(root, arena, group);
-}
-
-bool unit_cgroup_group_is_populated(const Root *root, const char *group) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return is_populated(root, arena, group);
+        return group && unit_cgroup_group_is_populated(root, group);
 }
 
 const char *unit_cgroup_hierarchy(const Root *root) {
-        static const char *const mounts[] = {PATH_CGROUP, PATH_CGROUP "/unified"};
-
-        for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
-
-                if (root_exists(root, arena_printf(arena, "%s/cgroup.controllers", mounts[i])))
-                        return mounts[i];
-        }
-        return NULL;
+        if (root_exists(root, PATH_CGROUP "/cgroup.controllers"))
+                return PATH_CGROUP;
+        return root_exists(root, PATH_CGROUP "/unified/cgroup.controllers") ? PATH_CGROUP "/unified"
+                                                                            : NULL;
 }
 
 const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
         const char *group = hierarchy ? find_group(root, arena, hierarchy, unit, 0) : NULL;
 
-        return group && is_populated(root, arena, group) ? group : NULL;
+        return group && unit_cgroup_group_is_populated(root, group) ? group : NULL;
 }

@@ -144,8 +144,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                                    const InstanceConfig *config, const Gate *gate,
                                    const PageCount *lack) {
         TriState preference = hugetlb_limit_preference(keeper->asked.config, config->unit);
-        PageCounts limits = hugetlb_limit_counts(arena, keeper->known.look->topology, status,
-                                                 config->unit, false);
+        PageCounts limits =
+                hugetlb_limit_counts(arena, keeper->known.look->topology, status, config->unit);
         Reason reason = cgroup_limit_judge(keeper->root);
 
         /* More important instances that do not run yet may have a claim to pages that the unit holds for its other

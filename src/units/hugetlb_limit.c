@@ -30,22 +30,19 @@ TriState hugetlb_limit_preference(const Config *config, const char *unit) {
 /* ---- counts ---- */
 
 PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
-                                const char *unit, bool is_by_preference) {
+                                const char *unit) {
         PageCounts limits = {};
 
         if (!status_find_unit(status, unit))
                 return limits;
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                PageCount *limit = vec_push(arena, &limits);
-
-                limit->page_size_bytes = size->bytes;
-                ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                        if (text_equals(instance->unit, unit) &&
-                            instance->page_size_bytes == size->bytes)
-                                limit->pages = add_saturated(
-                                        limit->pages, is_by_preference ? instance->pages_wanted
-                                                                       : instance->pages_granted);
-        }
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                *vec_push(arena, &limits) = (PageCount){
+                        size->bytes,
+                        ARRAY_SUM(instance, status->instances, status->n_instances,
+                                  text_equals(instance->unit, unit) &&
+                                                  instance->page_size_bytes == size->bytes
+                                          ? instance->pages_granted
+                                          : 0)};
         return limits;
 }
 

@@ -17,10 +17,9 @@
 TriState hugetlb_limit_preference(const Config *config, const char *unit);
 
 /* Returns the limits of UNIT: a count for each page size of the host, 0 for sizes that no instance of the unit uses.
- * The counts are the pages granted by STATUS, or the pages wanted if IS_BY_PREFERENCE, because without a daemon nothing
- * is granted. Returns no counts if STATUS has no instance of the unit. */
+ * The counts are the pages granted by STATUS. Returns no counts if STATUS has no instance of the unit. */
 PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
-                                const char *unit, bool is_by_preference);
+                                const char *unit);
 
 /* Returns "GROUP/hugetlb.2MB.rsvd.max", the file with the limit of a control group, in bytes. */
 char *hugetlb_limit_path(Arena *arena, const char *group, uint64_t page_size_bytes);

@@ -342,12 +342,6 @@ static Reads reads(const Engine *engine, const char *word) {
         return mysql_option_reads(&product->names, word);
 }
 
-/* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)" */
-static const char version_mark[] = "Ver ";
-
-/* The contents of its option files do not matter. */
-static const char version_option[] = "--no-defaults";
-
 /* ---- MariaDB ---- */
 
 static const EngineFallback mariadb_fallback = {
@@ -360,9 +354,10 @@ const EngineReader reader_mariadb = {
         .gather = gather,
         .reads = reads,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
-        .version_mark = version_mark,
         .version_programs = "mariadbd mysqld", /* mysqld up to 10.4.5 */
-        .version_option = version_option,
+        .version_mark =
+                "Ver ", /* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-..." */
+        .version_option = "--no-defaults", /* whatever its option files say */
         .fallbacks = &mariadb_fallback,
         .n_fallbacks = 1,
 };
@@ -379,9 +374,9 @@ const EngineReader reader_mysql = {
         .gather = gather,
         .reads = reads,
         .whole_files = "mysql_upgrade_history mysql_upgrade_info",
-        .version_mark = version_mark,
         .version_programs = "mysqld",
-        .version_option = version_option,
+        .version_mark = "Ver ",
+        .version_option = "--no-defaults",
         .fallbacks = &mysql_fallback,
         .n_fallbacks = 1,
 };

@@ -174,19 +174,18 @@ static void find_chunk(RuleRun *run, const RuleInstance *instance) {
 
 /* Debian's mariadb.service has LimitMEMLOCK=524288, which is 512K; 512M was intended. */
 static void find_memlock_bytes(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
-                                           : NULL;
-        uint64_t bytes;
+        const UnitAssignment *limit;
+        uint64_t bytes = rule_memlock_bytes(run, instance, &limit);
 
         if (!limit || limit->value[strspn(limit->value, "0123456789:")] != '\0' ||
-            unit_size_parse(run->arena, limit->value, &bytes) < 0 || bytes >= 64 * MIB)
+            bytes >= 64 * MIB)
                 return;
         rule_report(
                 run, rule_at_unit(limit),
                 arena_printf(run->arena,
                              "systemctl edit %s: [Service] LimitMEMLOCK=%s, if that is intended",
-                             unit->name, format_size(run->arena, mul_saturated(bytes, KIB))),
+                             instance->facts->unit->name,
+                             format_size(run->arena, mul_saturated(bytes, KIB))),
                 "a bare number is bytes here, %s in all; in limits.conf it would be kB (%s). Huge pages do not need it, memlock and io_uring do",
                 format_size(run->arena, bytes), format_size(run->arena, mul_saturated(bytes, KIB)));
 }

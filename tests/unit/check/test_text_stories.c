@@ -11,8 +11,8 @@
 #include "base/size.h"
 #include "check/kernel_args.h"
 #include "check/rules.h"
-#include "read/setting_source.h"
 #include "read/unit_file.h"
+#include "support/setting_sources.h"
 #include "support/sources.h"
 #include "support/story.h"
 #include "units/dropin.h"
@@ -320,34 +320,13 @@ static SettingSources *setting_sources_of(const StoryLine *line, const Topology 
 }
 
 static const char *do_setting(void *context UNUSED, const StoryLine *line) {
-        static const char *const kinds[] = {
-                [SETTING_SOURCE_NR_HUGEPAGES] = "pool",
-                [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = "mempolicy",
-                [SETTING_SOURCE_SIZE_POOL] = "size-pool",
-                [SETTING_SOURCE_NODE_POOL] = "node-pool",
-                [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = "overcommit",
-                [SETTING_SOURCE_HUGETLB_SHM_GROUP] = "shm-group",
-                [SETTING_SOURCE_SHMMAX] = "shmmax",
-                [SETTING_SOURCE_SHMALL] = "shmall",
-                [SETTING_SOURCE_THP] = "thp",
-                [SETTING_SOURCE_THP_SIZE] = "thp-size",
-                [SETTING_SOURCE_THP_OTHER] = "thp-other",
-                [SETTING_SOURCE_UNCLEAR] = "unclear",
-                [SETTING_SOURCE_UNCLEAR_THP] = "unclear-thp",
-        };
         const Topology *topology = host_make(line->arena,
                                              "sizes 1G 2M\nnode 0 total=64G free=60G 2M=10\n"
                                              "node 1 total=64G free=60G 2M=30 1G=2\n"
                                              "thp never 64K=inherit 2M=inherit\n");
-        const SettingSources *setting_sources =
-                setting_sources_of(line, topology, line->words[0], text_behind(line, 0));
-        Text text = text_in(line->arena);
 
-        VEC_FOREACH(entry, &setting_sources->list)
-                text_printf(&text, "%s%u %s %s\n", entry->is_effective ? "" : "!", entry->line,
-                            kinds[entry->what],
-                            entry->what < SETTING_SOURCE_UNCLEAR ? entry->value : entry->key);
-        return text_string(&text);
+        return setting_sources_text(line->arena, setting_sources_of(line, topology, line->words[0],
+                                                                    text_behind(line, 0)));
 }
 
 /* "conflicts FORMAT TEXT": which entries stand against the plan. */

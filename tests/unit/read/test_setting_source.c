@@ -7,39 +7,12 @@
 #include "base/size.h"
 #include "check/rules.h"
 #include "read/setting_source.h"
-#include "support/testing.h"
+#include "support/setting_sources.h"
 
 static const char host[] = "sizes 1G 2M\n"
                            "node 0 total=64G free=60G 2M=10\n"
                            "node 1 total=64G free=60G 2M=30 1G=2\n"
                            "thp never 64K=inherit 2M=inherit\n";
-
-static const char *const kind_names[] = {
-        [SETTING_SOURCE_NR_HUGEPAGES] = "pool",
-        [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = "mempolicy",
-        [SETTING_SOURCE_SIZE_POOL] = "size-pool",
-        [SETTING_SOURCE_NODE_POOL] = "node-pool",
-        [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = "overcommit",
-        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = "shm-group",
-        [SETTING_SOURCE_SHMMAX] = "shmmax",
-        [SETTING_SOURCE_SHMALL] = "shmall",
-        [SETTING_SOURCE_THP] = "thp",
-        [SETTING_SOURCE_THP_SIZE] = "thp-size",
-        [SETTING_SOURCE_THP_OTHER] = "thp-other",
-        [SETTING_SOURCE_UNCLEAR] = "unclear",
-        [SETTING_SOURCE_UNCLEAR_THP] = "unclear-thp",
-};
-
-/* "LINE KIND VALUE", one to a line; "!" before what another entry overrules. */
-static char *list_text(Arena *arena, const SettingSources *setting_sources) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(entry, &setting_sources->list)
-                text_printf(&text, "%s%u %s %s\n", entry->is_effective ? "" : "!", entry->line,
-                            kind_names[entry->what],
-                            entry->what < SETTING_SOURCE_UNCLEAR ? entry->value : entry->key);
-        return arena_strdup(arena, text_string(&text));
-}
 
 static void add(SettingSources *setting_sources, SettingSourceSource source, const char *path,
                 const char *text) {
@@ -95,9 +68,9 @@ TEST(hostile_patterns) {
         stars[240] = braces[240] = '\0';
         for (size_t i = 0; i < 2000; i++)
                 text_printf(&text, "w /sys/*%s - - - - 1\nw /sys/%s - - - - 1\n", stars, braces);
-        assert_text(
-                list_text(arena, setting_sources_in(arena, SETTING_SOURCE_TMPFILES, text.string)),
-                "");
+        assert_text(setting_sources_text(
+                            arena, setting_sources_in(arena, SETTING_SOURCE_TMPFILES, text.string)),
+                    "");
 }
 
 TEST(hostile_values) {
@@ -139,8 +112,9 @@ TEST(readers) {
             "[sysctl]\nvm.nr_hugepages=6");
         setting_sources_finish(setting_sources);
         /* Each program has a last word of its own. */
-        assert_text(list_text(arena, setting_sources), "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
-                                                       "!2 pool 5\n2 pool 6\n");
+        assert_text(setting_sources_text(arena, setting_sources),
+                    "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
+                    "!2 pool 5\n2 pool 6\n");
 }
 
 TEST(tuned_replace) {
@@ -151,7 +125,8 @@ TEST(tuned_replace) {
             "transparent_hugepages=never");
         add(setting_sources, SETTING_SOURCE_TUNED, "/b", "[sysctl]\nkernel.shmmax=5\nreplace=yes");
         setting_sources_finish(setting_sources);
-        assert_text(list_text(arena, setting_sources), "!2 pool 5\n4 thp never\n2 shmmax 5\n");
+        assert_text(setting_sources_text(arena, setting_sources),
+                    "!2 pool 5\n4 thp never\n2 shmmax 5\n");
 }
 
 static SettingSources *several(Arena *arena) {
@@ -347,25 +322,22 @@ TEST(guard) {
         const char *text = guard_text(arena, 1081);
 
         /* What we write is what systemd-sysctl reads. */
-        assert_text(list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text)),
-                    "6 pool 1081\n");
+        assert_text(
+                setting_sources_text(arena, setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text)),
+                "6 pool 1081\n");
         assert_contains(text, "hugepland(8)");
 }
 
 /* ---- conflicts ---- */
 
-static char *conflicts_text(Arena *arena, const char *host_text, const char *instance,
-                            SettingSourceSource source, const char *path, const char *file) {
+static Diags conflicts(Arena *arena, const Config *config, SettingSourceSource source,
+                       const char *path, const char *file) {
         const Topology *topology = host_make(arena, "sizes 1G 2M\n"
                                                     "node 0 total=64G free=60G\n"
                                                     "thp never 64K=inherit 2M=inherit\n");
-        const Config *config = instance ? config_make(arena, "00-host.conf", host_text, "20-a.conf",
-                                                      instance, NULL)
-                                        : config_make(arena, "00-host.conf", host_text, NULL);
-        Diags ignored = diags_in(arena), problems = diags_in(arena);
-        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &ignored);
         SettingSources *setting_sources = setting_sources_new(arena, topology);
-        Text text = text_in(arena);
+        Diags problems = diags_in(arena), ignored = diags_in(arena);
+        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &ignored);
 
         add(setting_sources, source, path, file);
         setting_sources_finish(setting_sources);
@@ -376,6 +348,17 @@ static char *conflicts_text(Arena *arena, const char *host_text, const char *ins
                                   .thp = &thp,
                                   .setting_sources = setting_sources},
                       &problems);
+        return problems;
+}
+
+static char *conflicts_text(Arena *arena, const char *host_text, const char *instance,
+                            SettingSourceSource source, const char *path, const char *file) {
+        const Config *config = instance ? config_make(arena, "00-host.conf", host_text, "20-a.conf",
+                                                      instance, NULL)
+                                        : config_make(arena, "00-host.conf", host_text, NULL);
+        const Diags problems = conflicts(arena, config, source, path, file);
+        Text text = text_in(arena);
+
         VEC_FOREACH(problem, &problems.list)
                 text_printf(&text, "%s %s %s\n", severity_name(problem->severity), problem->id,
                             diag_format(arena, problem));
@@ -423,25 +406,13 @@ TEST(conflict_text) {
 
 /* shmmax has to do for the largest instance, shmall for all together. */
 TEST(limits) {
-        const Topology *topology = host_make(arena, "sizes 2M\nnode 0 total=64G free=60G\n");
         const Config *config = config_make(arena, "20-a.conf", oracle, "30-b.conf",
                                            "[Instance]\nEngine=oracle\nUnit=b.service\nMemory=8G\n",
                                            NULL);
-        SettingSources *setting_sources = setting_sources_new(arena, topology);
-        Diags problems = diags_in(arena);
-        const ThpPlan thp = {.policy = THP_KEEP};
-
         /* 10G in bytes, and in pages of 4K. */
-        add(setting_sources, SETTING_SOURCE_SYSCTL, "/a",
-            "kernel.shmmax=10737418240\nkernel.shmall=2621440");
-        setting_sources_finish(setting_sources);
-        conflicts_add(arena,
-                      &(HostView){.config = config,
-                                  .topology = topology,
-                                  .plan = plan_simple(arena, config, topology),
-                                  .thp = &thp,
-                                  .setting_sources = setting_sources},
-                      &problems);
+        const Diags problems = conflicts(arena, config, SETTING_SOURCE_SYSCTL, "/a",
+                                         "kernel.shmmax=10737418240\nkernel.shmall=2621440");
+
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].key, "kernel.shmall");
 }

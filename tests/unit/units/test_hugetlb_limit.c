@@ -63,10 +63,8 @@ TEST(preference_of_shared_unit) {
 
 /* ---- how many pages ---- */
 
-static const char *limits_text(Arena *arena, const Status *status, const char *unit,
-                               bool is_by_preference) {
-        PageCounts limits =
-                hugetlb_limit_counts(arena, host_make(arena, HOST), status, unit, is_by_preference);
+static const char *limits_text(Arena *arena, const Status *status, const char *unit) {
+        PageCounts limits = hugetlb_limit_counts(arena, host_make(arena, HOST), status, unit);
         Text text = text_in(arena);
 
         VEC_FOREACH(limit, &limits)
@@ -98,12 +96,10 @@ TEST(limits) {
         const Status status = {.instances = instances, .n_instances = ARRAY_LEN(instances)};
 
         /* Of a unit together; what is not its own size it may not have at all. */
-        assert_text(limits_text(arena, &status, "x.service", false), "1G:3 2M:150");
-        assert_text(limits_text(arena, &status, "x.service", true), "1G:3 2M:200");
-        assert_text(limits_text(arena, &status, "y.service", false), "1G:0 2M:0");
-        assert_text(limits_text(arena, &status, "y.service", true), "1G:0 2M:7");
+        assert_text(limits_text(arena, &status, "x.service"), "1G:3 2M:150");
+        assert_text(limits_text(arena, &status, "y.service"), "1G:0 2M:0");
         /* Of whom nothing is known, nothing is said. */
-        assert_text(limits_text(arena, &status, "z.service", false), "");
+        assert_text(limits_text(arena, &status, "z.service"), "");
 }
 
 /* hugetlb_cgroup.c, mem_fmt() */
