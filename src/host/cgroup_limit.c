@@ -20,16 +20,18 @@ static bool has_controller(const Root *root, const char *group, const char *attr
                text_has_word(text, CONTROLLER);
 }
 
-/* systemd creates no control groups for units in the legacy hierarchy of a controller that it does not support. */
+/* systemd creates no control groups for units in the legacy hierarchy of a controller that it does not support. Without
+ * any unified hierarchy it is the host that is legacy, with or without that controller. */
 Reason cgroup_limit_judge(const Root *root) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
 
         if (hierarchy && has_controller(root, hierarchy, "cgroup.controllers"))
                 return (Reason){};
-        if (root_is_directory(root, PATH_CGROUP "/" CONTROLLER))
+        if (root_is_directory(root, PATH_CGROUP "/" CONTROLLER) ||
+            (!hierarchy && root_is_directory(root, PATH_CGROUP "/systemd")))
                 return (Reason){
                         REASON_NO_HUGETLB_LIMIT,
-                        "the hugetlb controller is in the legacy hierarchy (cgroup v1), where units have no groups",
+                        "units have no groups of the hugetlb controller in the legacy hierarchy (cgroup v1)",
                         "boot with systemd.unified_cgroup_hierarchy=1, or remove Isolate=yes"};
         if (hierarchy)
                 return (Reason){
@@ -83,14 +85,13 @@ static Reason limit(const Root *root, Arena *arena, const char *group, const Pag
         uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes), now;
         int r = write_attribute(root, arena, path, arena_printf(arena, "%" PRIu64 "\n", bytes));
 
-        if (r == -ENOENT)
-                return failed(arena, path, r, "kernels have it from 5.7 on");
-        if (r == -EBUSY)
-                return failed(arena, path, r, "the unit's processes already use more; stop them");
         if (r == 0)
                 r = root_read_u64(root, path, &now);
         if (r < 0)
-                return failed(arena, path, r, NULL);
+                return failed(arena, path, r,
+                              r == -ENOENT  ? "kernels have it from 5.7 on"
+                              : r == -EBUSY ? "the unit's processes already use more; stop them"
+                                            : NULL);
         if (now != bytes)
                 return reason_make(arena, REASON_NO_HUGETLB_LIMIT, NULL,
                                    "%s: wrote %" PRIu64 ", and read %" PRIu64, path, bytes, now);

@@ -307,9 +307,10 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                                     : was_ready(judge, instance)             ? VERDICT_LOST
                                                                              : VERDICT_REFUSED;
         }
-        /* An instance with Isolate=yes does not start without the hugetlb limit, even if its pages are reserved. */
-        if (planned->no_hugetlb_limit.kind != REASON_NONE &&
-            verdict_lets_start(instance->verdict)) {
+        /* An instance with Isolate=yes does not start without the hugetlb limit, whether its pages are reserved or will
+         * be. */
+        if (planned->no_hugetlb_limit.kind != REASON_NONE && planned->reason.kind == REASON_NONE &&
+            (!is_running || verdict_lets_start(instance->verdict))) {
                 instance->verdict = VERDICT_REFUSED;
                 instance->reason = planned->no_hugetlb_limit;
         }
