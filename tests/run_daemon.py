@@ -1635,10 +1635,20 @@ def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
-    host.config("20-pg.conf", PG)
-    host.start()
-    done = host.ctl("wait", "pg")
-    check(done.returncode == 1 and "no huge pages" in done.stderr, done.stderr)
+    """Units start without, also with Isolate=yes, which nothing could keep; a mistake is one, and the rest is done."""
+    host.config("20-pg.conf", f"{PG}Isolate=yes\n")
+    host.config("30-wrong.conf", "[Instance]\nPages=x\nUnit=wrong.service\n")
+    daemon = host.start()
+    check(host.verdicts() == {"pg": "aside", "wrong": "invalid"}, str(host.verdicts()))
+    check(host.status()["host"]["verdict"] == "invalid", "the worst")
+    check(host.status()["host"]["transparentHugePages"] == "never", str(host.status()))
+    for _ in range(2):
+        done = host.gate("pg.service", "pg")
+        check(done.returncode == 0 and "pg: aside: this kernel has no huge pages" in done.stderr, done.stderr)
+        check("pg.service" not in host.log(daemon), host.log(daemon))
+    check(host.gate("wrong.service", "wrong").returncode == 1 and host.ctl("reload").returncode == 1, "the mistake")
+    host.path("etc/hugeplan.d/30-wrong.conf").unlink()
+    check("pg: aside" in host.ctl("reload").stdout, "it is said")
 
 
 def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:

@@ -272,12 +272,9 @@ static void judge_aside(Command *command, Status *status, const Reason *aside) {
         VEC_FOREACH(problem, &before.list)
                 if (text_starts_with(problem->id, "config-"))
                         diags_add(&status->problems, problem);
-        diags_report(&status->problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
-                     aside->text);
+        status_add_aside(aside, &status->problems);
         status->verdict = VERDICT_ASIDE;
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                if (instance->verdict == VERDICT_INVALID)
-                        continue;
                 instance->verdict = VERDICT_ASIDE;
                 instance->reason = *aside;
                 instance->pages_granted = instance->n_nodes = 0;

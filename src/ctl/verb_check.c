@@ -65,24 +65,24 @@ static void add_reason(const Reason *reason, Severity severity, const char *file
 }
 
 /* Adds instances that are valid, and that this host cannot serve. */
-static void add_shortages(const Plan *plan, const Topology *topology, Diags *problems) {
+static void add_shortages(const Plan *plan, Diags *problems) {
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = planned->demand->config;
 
-                if (!config->refusal && !config->unit && config->engine->reserves)
+                if (config->refusal || planned->reason.kind == REASON_STANDS_ASIDE)
+                        continue;
+                if (!config->unit && config->engine->reserves)
                         diags_report(
                                 problems,
                                 config_diag(config, PROBLEM_NO_UNIT, "Unit", NULL,
                                             "name the database's service in Unit="),
                                 "hugeplan adds no gate, so units wait for these pages only by a gate written by hand");
-                if (!config->refusal && config->isolate == TRI_YES)
-                        add_reason(&topology->no_hugetlb_limit, SEVERITY_ERROR, config->file,
-                                   "Isolate", problems);
-                if (!config->refusal)
-                        add_reason(&planned->reason,
-                                   plan_verdict(planned) == VERDICT_DEGRADED ? SEVERITY_WARNING
-                                                                             : SEVERITY_ERROR,
-                                   config->file, NULL, problems);
+                add_reason(&planned->no_hugetlb_limit, SEVERITY_ERROR, config->file, "Isolate",
+                           problems);
+                add_reason(&planned->reason,
+                           plan_verdict(planned) == VERDICT_DEGRADED ? SEVERITY_WARNING
+                                                                     : SEVERITY_ERROR,
+                           config->file, NULL, problems);
         }
 }
 
@@ -223,15 +223,17 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         VEC_FOREACH(problem, &look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
                         diags_add(&problems, problem);
-        add_shortages(look->plan, look->topology, &problems);
+        add_shortages(look->plan, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
         conflicts_add(arena, view, &problems);
         const Reason *aside = stands_aside(command);
+        const PlanInstance *without = ARRAY_FIND(each, look->plan->instances,
+                                                 look->plan->n_instances,
+                                                 each->reason.kind == REASON_STANDS_ASIDE);
 
-        if (aside)
-                diags_report(&problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
-                             aside->text);
+        if (aside || without)
+                status_add_aside(aside ? aside : &without->reason, &problems);
         if (look->config->n_instances > 0 && !aside) {
                 const KernelAdvice *advice = cmdline_advise(command, look);
 

@@ -320,7 +320,7 @@ static int size_of_instance(Command *command) {
                                : config->page_sizes[0] > 0
                                        ? config->page_sizes[0]
                                        : look->topology->default_page_size_bytes;
-        if (goal.page_size_bytes == 0)
+        if (look->topology->n_page_sizes == 0)
                 return log_failure(EXIT_FAILED, "%s: this kernel has no huge pages", name);
         if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;

@@ -214,7 +214,7 @@ static void judge_inside(Command *command, const Status *status, StatusInstance 
                                     ? unit_cgroup_own(command->root, command->arena, instance->unit)
                                     : NULL;
 
-        if (!group || !verdict_lets_start(instance->verdict))
+        if (!group || instance->verdict > VERDICT_DEGRADED)
                 return;
         Reason reason = judge_right(command, instance);
 
@@ -287,7 +287,6 @@ static int print_refused(Command *command, const char *name, const json_t *reply
                            .remedy = text_from_json(command->arena, reply, "remedy")},
         };
 
-        /* An older daemon does not send the id. */
         reason_from_id(text_from_json(command->arena, reply, "reasonId"), &instance.reason.kind);
         /* The status has the verdict, which may be "invalid" or "lost", and the figures. */
         const Status *now = ask_status(command, grace_usec, NULL);
@@ -356,10 +355,10 @@ static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
 
         now.arena = arena;
         if (judge_alone(&now, gate->name, &status, &instance, &fault) && fault.error == 0 &&
-            instance.verdict == VERDICT_READY) {
-                log_line(
-                        LOG_WARNING,
-                        "hugepland does not answer; by the kernel's files the pages are available");
+            (instance.verdict == VERDICT_READY || instance.verdict == VERDICT_ASIDE)) {
+                log_line(LOG_WARNING,
+                         "hugepland does not answer; by the kernel's files %s may start",
+                         gate->name);
                 *ret_code = tell(&now, NULL, &instance);
                 return true;
         }

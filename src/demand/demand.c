@@ -298,8 +298,9 @@ static Reason compute_instance(const Context *context, DemandInstance *instance)
         if (!config->engine->reserves)
                 return (Reason){};
         if (topology->n_page_sizes == 0)
-                return refuse(REASON_NO_HUGETLB,
-                              "this kernel has no huge pages (no hugetlb support)",
+                return refuse(REASON_STANDS_ASIDE,
+                              "this kernel has no huge pages (no hugetlb support): hugeplan "
+                              "reserves none, and units start without them",
                               "boot a kernel with CONFIG_HUGETLBFS on a CPU that has huge pages");
         instance->nodes = instance_named_nodes(config, &with_memory);
         Reason reason = check_nodes(context->arena, topology, config, &instance->nodes);

@@ -161,7 +161,7 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                                 limit->pages += sub_floored(ledger_granted_pages(&hold->granted),
                                                             other->pages_granted);
         }
-        if (preference == TRI_NO) {
+        if (preference == TRI_NO || limits.n == 0) { /* no limit, or no huge pages */
                 if (gate->group)
                         cgroup_limit_widen(keeper->root, arena, gate->group, &limits);
                 return (Reason){};

@@ -26,7 +26,7 @@
           ALWAYS) /* a mistake in a file that hugepland has not read yet */                 \
         /* the host under a plan */                                                         \
         X(NO_DAEMON, "no-daemon", WARNING, ALWAYS)                                          \
-        X(STANDS_ASIDE, "stands-aside", WARNING, HURTS) /* switched off, or a container */  \
+        X(STANDS_ASIDE, "stands-aside", WARNING, HURTS) /* off, container, no hugetlb */    \
         X(HOST_UNREADABLE, "host-unreadable", ERROR,                                        \
           ALWAYS) /* the host's state is not known: nothing is changed */                   \
         X(RELOAD_PENDING, "reload-pending", WARNING,                                        \

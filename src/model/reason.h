@@ -8,7 +8,6 @@
 #define REASONS(X)                                                                                \
         X(NONE, "none")                                                                           \
         X(CONFIG, "config")             /* the instance's file is refused */                      \
-        X(NO_HUGETLB, "no-hugetlb")     /* the kernel has no huge pages */                        \
         X(NO_PAGE_SIZE, "no-page-size") /* this CPU or kernel lacks the size */                   \
         X(NODE_ABSENT, "node-absent")   /* a named node is missing, offline or without memory */  \
         X(OUTSIDE_CPUSET, "outside-cpuset")       /* hugepland's cpuset excludes the node */      \
@@ -26,7 +25,7 @@
         X(MEMORY_LIMIT, "memory-limit")   /* MemoryMax= or similar is below the huge pages */     \
         X(MOUNT_MISSING, "mount-missing") /* nothing is mounted at Mount= */                      \
         X(SHM_GROUP_MISSING, "shm-group-missing") /* the unit may not use System V segments */    \
-        X(STANDS_ASIDE, "stands-aside")           /* hugeplan does nothing on this host */
+        X(STANDS_ASIDE, "stands-aside")           /* this host cannot have pages from it */
 
 #define REASON_ENUMERATOR(name, id) REASON_##name,
 typedef enum ReasonKind { REASONS(REASON_ENUMERATOR) REASON_KINDS } ReasonKind;

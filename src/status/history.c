@@ -68,7 +68,6 @@ const Message messages[] = {
         {"ready", "6e1dd7930b824b9bad02702223c88d5e"},
         {"pending", "a16877c6e8e2470db96277c2163560cf"},
         {"config", "df47e2aebed141b68ddcc7c34ba99ceb"},
-        {"no-hugetlb", "5aed36772e8c4b9baad7786500adf605"},
         {"stands-aside", "0f5a5b7ef5e342329c0f2f8482560cbf"},
         {"no-page-size", "0f04d605fe754ff99b39469147e63650"},
         {"node-absent", "f460405e0cda4b29b2bcc1e26158acc8"},

@@ -218,6 +218,14 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
                                   ? "its System V segments were made without SHM_HUGETLB"
                                   : "it has not requested them, or could not get them";
 
+        /* Nothing could be reserved for it: that is the cause. */
+        if (instance->verdict == VERDICT_ASIDE ||
+            (instance->reason.text && proof->page_size_bytes == 0)) {
+                proof->cause = FALL_LOST;
+                proof->why = instance->reason.text;
+                proof->remedy = instance->reason.remedy;
+                return;
+        }
         if (refusal) {
                 proof->cause = FALL_OFF;
                 proof->why = text_printable(arena, refusal);

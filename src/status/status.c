@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+#define SHRANK_REMEDY \
+        "run 'hugeplanctl reload' to reserve them again, and look for what lowered vm.nr_hugepages"
+
 static const char *const verdict_names[] = {
         [VERDICT_READY] = "ready",     [VERDICT_DEGRADED] = "degraded",
         [VERDICT_PENDING] = "pending", [VERDICT_REFUSED] = "refused",
@@ -24,7 +27,7 @@ int verdict_from_name(const char *name, Verdict *ret) {
 }
 
 bool verdict_lets_start(Verdict verdict) {
-        return verdict == VERDICT_READY || verdict == VERDICT_DEGRADED || verdict == VERDICT_ASIDE;
+        return verdict <= VERDICT_ASIDE;
 }
 
 Verdict plan_verdict(const PlanInstance *planned) {
@@ -34,6 +37,8 @@ Verdict plan_verdict(const PlanInstance *planned) {
                 return VERDICT_INVALID;
         if (plan_reason(planned)->kind == REASON_NONE)
                 return VERDICT_READY;
+        if (plan_reason(planned)->kind == REASON_STANDS_ASIDE)
+                return VERDICT_ASIDE;
         if (planned->no_hugetlb_limit.kind != REASON_NONE)
                 return VERDICT_REFUSED;
         /* The engine's size becomes known at its first start only. */
@@ -225,11 +230,9 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                         "others use pages of %s, and %s of its pages %s missing", where, n,
                         missing == 1 ? "is" : "are");
         else if (is_lost)
-                instance->reason =
-                        reason_make(arena, REASON_POOL_SHRANK,
-                                    "run 'hugeplanctl reload' to reserve them again, and look for "
-                                    "what lowered vm.nr_hugepages",
-                                    "the pools of %s no longer hold %s of its pages", where, n);
+                instance->reason = reason_make(arena, REASON_POOL_SHRANK, SHRANK_REMEDY,
+                                               "the pools of %s no longer hold %s of its pages",
+                                               where, n);
         else
                 instance->reason =
                         reason_make(arena, REASON_POOL_SHRANK,
@@ -262,13 +265,11 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
         if (lost == 0)
                 return;
         instance->verdict = VERDICT_LOST;
-        instance->reason = reason_make(
-                judge->arena, REASON_POOL_SHRANK,
-                "run 'hugeplanctl reload' to reserve them again, and look for what lowered "
-                "vm.nr_hugepages",
-                "%s runs, and %s pages that it has reserved and not touched yet are no "
-                "longer free on its nodes: touching them kills it (SIGBUS)",
-                hold->unit, format_count(judge->arena, lost));
+        instance->reason =
+                reason_make(judge->arena, REASON_POOL_SHRANK, SHRANK_REMEDY,
+                            "%s runs, and %s pages that it has reserved and not touched yet are no "
+                            "longer free on its nodes: touching them kills it (SIGBUS)",
+                            hold->unit, format_count(judge->arena, lost));
 }
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
@@ -363,19 +364,28 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                 has_others ? "" : ", which", format_count(arena, exposure->taker_pages));
 }
 
+void status_add_aside(const Reason *aside, Diags *problems) {
+        diags_report(problems, problem_of(PROBLEM_STANDS_ASIDE, NULL, aside->remedy), "%s",
+                     aside->text);
+}
+
 static void add_problems(Judge *judge) {
         const Topology *topology = judge->input->topology;
         const Status *status = judge->status;
         Diags *problems = &judge->status->problems;
         Arena *arena = judge->arena;
+        const StatusInstance *aside = ARRAY_FIND(each, status->instances, status->n_instances,
+                                                 each->verdict == VERDICT_ASIDE);
 
         diags_add_all(problems, &judge->input->config->problems);
+        if (aside) /* one sentence for all */
+                status_add_aside(&aside->reason, problems);
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 ReasonKind kind = instance->reason.kind;
 
                 /* The problems of an invalid file are among those of the configuration. */
-                if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
-                    instance->verdict == VERDICT_INVALID)
+                if (instance->verdict != VERDICT_DEGRADED && instance->verdict != VERDICT_REFUSED &&
+                    instance->verdict != VERDICT_LOST)
                         continue;
                 diags_report(problems,
                              (Diag){.severity = kind == REASON_RELEASED /* by the administrator */

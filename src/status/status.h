@@ -14,11 +14,11 @@
 typedef enum Verdict {
         VERDICT_READY,    /* all its pages are available to it, or it runs with them */
         VERDICT_DEGRADED, /* has too few pages, and starts anyway (Shortage=degrade) */
+        VERDICT_ASIDE,    /* hugeplan reserves nothing on this host; it starts unchecked */
         VERDICT_PENDING,  /* its pages are still being reserved */
         VERDICT_REFUSED,  /* has too few pages, and does not start */
         VERDICT_INVALID,  /* its file is broken */
         VERDICT_LOST,     /* was ready, and has lost pages since */
-        VERDICT_ASIDE,    /* hugeplan does nothing on this host; it starts unchecked */
 } Verdict;
 
 typedef struct StatusPool {
@@ -132,6 +132,9 @@ void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker as
 /* Returns the host's verdict from the present instances and problems. */
 Verdict status_worst_verdict(const Status *status);
 
+/* Adds the one problem that hugeplan reserves nothing on this host, and why. */
+void status_add_aside(const Reason *aside, Diags *problems);
+
 /* Adds a problem: whose reserved pages may be taken, and by whom. */
 void status_add_exposure(const Exposure *exposure, Diags *problems);
 
@@ -144,7 +147,7 @@ const StatusInstance *status_find_unit(const Status *status, const char *unit);
 Verdict plan_verdict(const PlanInstance *planned);
 StatusInstance status_planned(const PlanInstance *planned);
 
-/* Returns "ready", "degraded", "pending", "refused", "invalid", "lost" or "aside". */
+/* Returns "ready", "degraded", "aside", "pending", "refused", "invalid" or "lost". */
 const char *verdict_name(Verdict verdict);
 int verdict_from_name(const char *name, Verdict *ret);
 

@@ -96,7 +96,7 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
                                   : id_set_format(maker->arena, &reserved->nodes));
         add_family(maker, "database_verdict", "The verdict on the instance.")->states = "verdict";
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                for (Verdict verdict = VERDICT_READY; verdict <= VERDICT_ASIDE; verdict++)
+                for (Verdict verdict = VERDICT_READY; verdict <= VERDICT_LOST; verdict++)
                         add(maker, instance->verdict == verdict, "database", instance->name,
                             "verdict", verdict_name(verdict), NULL);
         add_family(maker, "database_wanted_bytes", "Huge pages that the instance needs.");

@@ -155,6 +155,20 @@ TEST(servers) {
         }
 }
 
+/* Where hugeplan reserves nothing, that is the cause, whatever the settings say. */
+TEST(aside) {
+        Case *c = make(arena, 0, 0);
+
+        c->instance.verdict = VERDICT_ASIDE;
+        c->instance.reason = (Reason){REASON_STANDS_ASIDE, "switched off", "reboot"};
+        c->look.map.shared_bytes = 500 * MIB;
+        const Proof proof = judge(arena, c);
+
+        assert_text(arena_printf(arena, "%s: %s, %s", fall_cause_names[proof.cause], proof.why,
+                                 proof.remedy),
+                    "lost: switched off, reboot");
+}
+
 /* None at all, without anything else to be seen: only after a while. */
 TEST(starting) {
         Case *c = make(arena, 0, 0);

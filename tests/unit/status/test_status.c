@@ -117,7 +117,7 @@ TEST(names) {
                 assert_int_equal(verdict_from_name(verdict_name((Verdict) i), &verdict), 0);
                 assert_int_equal(verdict, i);
                 assert_int_equal(verdict_lets_start(verdict),
-                                 i == VERDICT_READY || i == VERDICT_DEGRADED);
+                                 i == VERDICT_READY || i == VERDICT_DEGRADED || i == VERDICT_ASIDE);
         }
         assert_int_equal(verdict_from_name("fine", &verdict), -EINVAL);
         assert_int_equal(verdict_from_name(NULL, &verdict), -EINVAL);
