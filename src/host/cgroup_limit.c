@@ -20,8 +20,7 @@ static bool has_controller(const Root *root, const char *group, const char *attr
                text_has_word(text, CONTROLLER);
 }
 
-/* systemd creates no control groups for units in the legacy hierarchy of a controller that it does not support. Without
- * any unified hierarchy it is the host that is legacy, with or without that controller. */
+/* systemd creates no control groups for units in the legacy hierarchy of a controller that it does not support. */
 Reason cgroup_limit_judge(const Root *root) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
 

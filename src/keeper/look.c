@@ -5,6 +5,7 @@
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/unit_facts.h"
+#include "model/names.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -40,6 +41,9 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                 look->use = host_use_read(root, arena, input->config, look->ledger, look->topology);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
         look->fault = root_fault(root, arena);
+        /* Without sysfs, as in a plain chroot, nothing is known of the kernel, which may have huge pages. */
+        if (root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE))
+                look->fault = (ReadFault){-ENOENT, PATH_CPUS_ONLINE};
         return look;
 }
 

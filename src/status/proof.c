@@ -218,7 +218,6 @@ static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
                                   ? "its System V segments were made without SHM_HUGETLB"
                                   : "it has not requested them, or could not get them";
 
-        /* Nothing could be reserved for it: that is the cause. */
         if (instance->verdict == VERDICT_ASIDE ||
             (instance->reason.text && proof->page_size_bytes == 0)) {
                 proof->cause = FALL_LOST;

@@ -308,8 +308,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                                     : was_ready(judge, instance)             ? VERDICT_LOST
                                                                              : VERDICT_REFUSED;
         }
-        /* An instance with Isolate=yes does not start without the hugetlb limit, whether its pages are reserved or will
-         * be. */
+        /* With Isolate=yes an instance does not start without its hugetlb limit, even if it will have its pages. */
         if (planned->no_hugetlb_limit.kind != REASON_NONE && planned->reason.kind == REASON_NONE &&
             (!is_running || verdict_lets_start(instance->verdict))) {
                 instance->verdict = VERDICT_REFUSED;

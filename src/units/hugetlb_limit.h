@@ -16,8 +16,8 @@
  * auto; auto asks for a limit only if another unit may use pages of the same size as an instance of this unit. */
 TriState hugetlb_limit_preference(const Config *config, const char *unit);
 
-/* Returns the limits of UNIT: a count for each page size of the host, 0 for sizes that no instance of the unit uses.
- * The counts are the pages granted by STATUS. Returns no counts if STATUS has no instance of the unit. */
+/* Returns the limits of UNIT: of each page size of the host the pages that STATUS has granted, 0 for sizes that no
+ * instance of the unit uses; no counts if STATUS has no instance of the unit. */
 PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
                                 const char *unit);
 
