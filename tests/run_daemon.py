@@ -1640,8 +1640,7 @@ def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
     host.config("30-wrong.conf", "[Instance]\nPages=x\nUnit=wrong.service\n")
     daemon = host.start()
     check(host.verdicts() == {"pg": "aside", "wrong": "invalid"}, str(host.verdicts()))
-    check(host.status()["host"]["verdict"] == "invalid", "the worst")
-    check(host.status()["host"]["transparentHugePages"] == "never", str(host.status()))
+    check(host.status()["host"].items() >= {"verdict": "invalid", "transparentHugePages": "never"}.items(), "the worst")
     for _ in range(2):
         done = host.gate("pg.service", "pg")
         check(done.returncode == 0 and "pg: aside: this kernel has no huge pages" in done.stderr, done.stderr)
