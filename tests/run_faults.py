@@ -38,7 +38,7 @@ import run_daemon
 import unpack_host
 from common import Failure, check, wait_until
 
-FILES = "open,read,fstat,fstatfs,lseek,getdents64,readlink"
+FILES = "open,read,fstat,fstatfs,getdents64,readlink"
 CHANGES = "write,close,fsync,fchmod,mkdir,unlink,symlink,rename,link"
 SOCKETS = "socket,bind,listen,connect,accept,setsockopt,getsockopt,send,recv"
 LOOP = "epoll,descriptor,timerfd,inotify_add_watch,thread,fork"

@@ -22,7 +22,8 @@ static char *read_text(const Probe *probe, const char *path) {
         return root_read_attribute(probe->root, probe->arena, path, &text) < 0 ? NULL : text;
 }
 
-static int read_node_memory(const Root *root, Arena *arena, const Topology *topology, Node *node) {
+int probe_node_memory(const Root *root, const Topology *topology, Node *node) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         char *text;
         int r = root_read_attribute(
                 root, arena,
@@ -43,12 +44,6 @@ static int read_node_memory(const Root *root, Arena *arena, const Topology *topo
                                               mapped) +
                                   probe_meminfo(arena, text, "SReclaimable");
         return 0;
-}
-
-int probe_node_memory(const Root *root, const Topology *topology, Node *node) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return read_node_memory(root, arena, topology, node);
 }
 
 /* ---- pools ---- */
@@ -176,7 +171,7 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory) {
         Node *node = &topology->nodes[topology->n_nodes++];
 
         node->id = id;
-        read_node_memory(probe->root, probe->arena, topology, node);
+        probe_node_memory(probe->root, topology, node);
         node->has_memory = with_memory ? id_set_has(with_memory, id) : node->memory_bytes > 0;
         node->can_compact =
                 topology->is_numa ? root_exists(probe->root, node_path(probe->arena, id, "compact"))
@@ -268,13 +263,12 @@ static void probe_thp(Probe *probe) {
 
                 if (bytes == 0)
                         continue;
-                const char *directory = arena_printf(probe->arena, PATH_THP "/%s", *name);
-
                 *vec_push(probe->arena, &topology->thp_sizes) = (ThpSize){
                         bytes,
-                        read_selected(probe, arena_printf(probe->arena, "%s/enabled", directory)),
                         read_selected(probe,
-                                      arena_printf(probe->arena, "%s/shmem_enabled", directory)),
+                                      page_size_path(probe->arena, PATH_THP, bytes, "enabled")),
+                        read_selected(probe, page_size_path(probe->arena, PATH_THP, bytes,
+                                                            "shmem_enabled")),
                 };
         }
 }

@@ -19,6 +19,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+enum { KEPT_MAX = 128 }; /* the highest descriptor that is kept: others are for clients */
+
 int root_open(const char *path, Root **ret) {
         char found[PATH_MAX];
         int fd =
@@ -29,8 +31,8 @@ int root_open(const char *path, Root **ret) {
         Root *root = memory_new(sizeof(Root));
 
         root->fd = fd;
-        root->fault = memory_new(sizeof(Noted));
-        root->aside = memory_new(sizeof(Noted));
+        root->fault = memory_new(2 * sizeof(Noted));
+        root->aside = root->fault + 1;
         root->path = memory_new(strlen(found) + 1);
         strcpy(root->path, found);
         *ret = root;
@@ -42,7 +44,6 @@ Root *root_free(Root *root) {
                 return NULL;
         close_fd(&root->fd);
         memory_free(root->fault);
-        memory_free(root->aside);
         memory_free(root->path);
         memory_free(root);
         return NULL;
@@ -172,9 +173,9 @@ static int open_again(int found, int flags) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
         int fd = retried(open(path, flags | O_CLOEXEC));
 
-        if (fd >= 0)
-                return fd;
-        return errno == ENOENT ? -ENOSYS /* no /proc: the file may exist */ : -errno;
+        return fd >= 0           ? fd
+               : errno == ENOENT ? -ENOSYS /* no /proc: the file may exist */
+                                 : -errno;
 }
 
 /* Checks the type before the file is opened, because opening starts a watchdog or waits for the writer of a FIFO. */
@@ -215,6 +216,7 @@ typedef struct Reading {
         size_t max;
         bool is_cut; /* reads at most max bytes; otherwise more than max bytes are -EFBIG */
         off_t size;  /* of a regular file; negative: not known */
+        off_t start;
 } Reading;
 
 /* Returns whether the end is reached after a short read, so that no further read(2) is needed. A regular file ends at
@@ -239,7 +241,8 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
         for (;;) {
                 size_t room = reading->is_cut ? MIN(sizeof(buffer), reading->max - text.length)
                                               : sizeof(buffer);
-                ssize_t n = TEMP_FAILURE_RETRY(read(fd, buffer, room));
+                ssize_t n = TEMP_FAILURE_RETRY(
+                        pread(fd, buffer, room, reading->start + (off_t) text.length));
 
                 if (n < 0)
                         return -errno;
@@ -263,7 +266,7 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
                      void *userdata, char **ret, size_t *ret_size) {
         struct stat st;
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata, &st);
-        const Reading reading = {root, arena, path, max, false, fd < 0 ? -1 : st.st_size};
+        const Reading reading = {root, arena, path, max, false, fd < 0 ? -1 : st.st_size, 0};
 
         return root_note(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
@@ -283,7 +286,7 @@ int root_read_in(const Root *root, Arena *arena, const RootFolder *folder, const
                                     O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
         if (fd < 0 || fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
                 return root_read_judged(root, arena, path, max, keep_stat, ret_st, ret, ret_size);
-        const Reading reading = {root, arena, path, max, false, ret_st->st_size};
+        const Reading reading = {root, arena, path, max, false, ret_st->st_size, 0};
 
         return root_note(root, path, read_all(&reading, fd, ret, ret_size));
 }
@@ -293,13 +296,10 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
         struct stat st;
         CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL, &st);
         int r = fd == -EISDIR ? -EINVAL : fd;
-        const Reading reading = {root, arena, path, max, true, -1};
+        const off_t start = fd < 0 ? 0 : MAX(st.st_size - (off_t) max, (off_t) 0);
+        const Reading reading = {root, arena, path, max, true, -1, start};
 
-        if (fd >= 0)
-                r = (uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0
-                            ? -errno
-                            : read_all(&reading, fd, ret, ret_size);
-        return root_note(root, path, r);
+        return root_note(root, path, fd < 0 ? r : read_all(&reading, fd, ret, ret_size));
 }
 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
@@ -307,9 +307,13 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
         CLEANUP(close_fd) int fd = -EINVAL;
         CLEANUP(close_fd) int found = -1;
-        const Reading reading = {root, arena, path, max, false, -1};
+        const Reading reading = {root, arena, path, max, false, -1, 0};
+        const int *kept = root->kept ? index_find(root->kept, path) : NULL;
         struct stat st;
 
+        /* Reading fails if the node was removed, even if it is there again. */
+        if (kept && read_all(&reading, *kept, ret, ret_size) == 0)
+                return 0;
         if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
             text_starts_with(path, PATH_CGROUP_WRITABLE "/")) {
                 /* On the running host only the kernel provides these files. Below another root the path may be a
@@ -320,7 +324,16 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                         fd = (found = pin_regular(root, path, &st)) < 0 ? found
                                                                         : open_again(found, flags);
         }
-        return root_note(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
+        int r = fd < 0 ? fd : read_all(&reading, fd, ret, ret_size);
+
+        if (root->kept && r == 0 && !kept && fd < KEPT_MAX &&
+            (text_starts_with(path, PATH_NODES) || text_starts_with(path, PATH_HUGEPAGES) ||
+             text_equals(path, PATH_THP_ENABLED))) {
+                index_add(root->kept, arena_strdup(root->kept_in, path),
+                          arena_memdup(root->kept_in, &fd, sizeof(fd)));
+                fd = -1;
+        }
+        return root_note(root, path, r);
 }
 
 /* ---- writing ---- */
@@ -474,13 +487,11 @@ int root_symlink(const Root *root, const char *target, const char *path) {
 
         if (parent < 0)
                 return parent;
-        if (symlinkat(target, parent, name) == 0)
-                return 0;
-        if (errno != EEXIST)
-                return -errno;
-        if (unlinkat(parent, name, 0) < 0 || symlinkat(target, parent, name) < 0)
-                return -errno;
-        return 0;
+        int r = symlinkat(target, parent, name);
+
+        if (r < 0 && errno == EEXIST && (r = unlinkat(parent, name, 0)) == 0)
+                r = symlinkat(target, parent, name);
+        return r < 0 ? -errno : 0;
 }
 
 static bool can_open(const Root *root, const char *path, int flags) {

@@ -287,11 +287,11 @@ static ssize_t part(const char *name, int fd, size_t size) {
         return size < 2 ? (ssize_t) size : (ssize_t) (size / 2);
 }
 
-ssize_t read(int fd, void *bytes, size_t size) {
-        NEXT(read);
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at) {
+        NEXT(pread64);
         ssize_t n = part("read", fd, size);
 
-        return n < 0 ? n : next(fd, bytes, (size_t) n);
+        return n < 0 ? n : next(fd, bytes, (size_t) n, at);
 }
 
 /* What is written to an attribute the kernel takes whole, or not at all. */
@@ -334,8 +334,6 @@ BY_FD(int, fstat, fstat, (int fd, struct stat *ret), (fd, ret))
 BY_FD(int, fstat64, fstat, (int fd, struct stat64 *ret), (fd, ret))
 BY_FD(int, fstatfs, fstatfs, (int fd, struct statfs *ret), (fd, ret))
 BY_FD(int, fstatfs64, fstatfs, (int fd, struct statfs64 *ret), (fd, ret))
-BY_FD(off_t, lseek, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
-BY_FD(off64_t, lseek64, lseek, (int fd, off64_t offset, int whence), (fd, offset, whence))
 
 ssize_t getdents64(int fd, void *entries, size_t size) {
         NEXT(getdents64);

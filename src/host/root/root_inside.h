@@ -19,6 +19,8 @@ struct Root {
         Noted *fault; /* the first fault; a pointer, so that reading functions may set it */
         Noted *aside; /* the first fault that was forgotten and not dropped */
         Recorder *recorder;
+        Arena *kept_in;
+        Index *kept; /* descriptors by path; NULL: no file is kept open */
 };
 
 /* Repeats CALL as long as a signal interrupts it. */

@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+void root_keep_open(Root *root, Arena *arena) {
+        root->kept_in = arena;
+        root->kept = root_is_host(root) ? index_new(arena) : NULL;
+}
+
 int root_write_attribute(const Root *root, const char *path, const char *text) {
         /* O_TRUNC has an effect on a captured host only, where attributes are regular files. */
         CLEANUP(close_fd) int fd = root_open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);

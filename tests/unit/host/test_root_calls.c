@@ -4,6 +4,7 @@
  * empty directory; and what is to outlive a power cut is on disk before anybody hears that it was written.
  * This program has these calls in the place of the library's. */
 
+#include "model/names.h"
 #include "support/tree.h"
 
 #include <dirent.h>
@@ -55,13 +56,13 @@ static bool is_directory(int fd) {
         return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-ssize_t read(int fd, void *buffer, size_t size) {
+ssize_t pread(int fd, void *buffer, size_t size, off_t at) {
         if (fails(CALL_READ)) {
                 if (fail_error > 0)
                         return -1;
                 size = 1;
         }
-        return syscall(SYS_read, fd, buffer, size);
+        return syscall(SYS_pread64, fd, buffer, size, at);
 }
 
 ssize_t getdents64(int directory, void *buffer, size_t size) {
@@ -242,6 +243,23 @@ TREE_TEST(short_reads) {
                         root_read_end(tree->root, tree->arena, "/sys/nr", 10, &text, &size), 0);
                 assert_int_equal(size, 5);
         }
+        arm(CALL_NONE, 0, 0);
+}
+
+/* A file that is kept open is not opened again, unless reading fails because the node was removed. */
+TREE_TEST(a_file_that_is_kept_open) {
+        CLEANUP(root_freep) Root *host = open_host();
+        char *first, *second, *third;
+
+        root_keep_open(host, tree->arena);
+        if (root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &first) < 0)
+                skip();
+        arm(CALL_OPEN, 1, EACCES);
+        assert_int_equal(root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &second), 0);
+        assert_text(second, first);
+        arm(CALL_READ, 1, ENODEV);
+        assert_int_equal(root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &third), 0);
+        assert_text(third, first);
         arm(CALL_NONE, 0, 0);
 }
 
