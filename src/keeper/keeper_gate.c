@@ -434,7 +434,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         if (!view->status) {
                 arena_free(view->arena);
                 view->arena = arena_new();
-                view->status = keeper_judge_seen(keeper, view->arena, seen);
+                view->status = keeper_judge_by(keeper, view->arena, false, NULL, seen);
         }
         *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)

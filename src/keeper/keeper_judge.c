@@ -74,8 +74,8 @@ static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
         return status;
 }
 
-static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
-                     const Look *seen) {
+Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
+                        const Look *seen) {
         LookInput look_input = keeper_look_input(keeper);
 
         look_input.known = keeper->known.look->topology;
@@ -111,16 +111,12 @@ static Status *judge(const Keeper *keeper, Arena *arena, bool is_retrying, HostU
 }
 
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
-        return judge(keeper, arena, is_retrying, NULL, NULL);
+        return keeper_judge_by(keeper, arena, is_retrying, NULL, NULL);
 }
 
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying) {
         HostUse *used = keeper->known.is_new ? keeper->known.look->use : NULL;
 
         keeper->known.is_new = false;
-        return judge(keeper, arena, is_retrying, used, NULL);
-}
-
-Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen) {
-        return judge(keeper, arena, false, NULL, seen);
+        return keeper_judge_by(keeper, arena, is_retrying, used, NULL);
 }

@@ -107,8 +107,7 @@ typedef struct Reload {
         HostWrites
                 undo; /* reverts what was written besides the pools; `before` is the written value */
         Diags problems;
-        const Diags *
-                rejected; /* errors of the files on disk, or why the reload was refused; NULL: none */
+        const Diags *rejected; /* errors of the files, or why the reload was refused; NULL: none */
 } Reload;
 
 struct Keeper {
@@ -220,14 +219,14 @@ bool moves_have_lost_pages(const Moves *moves, const Topology *topology);
 
 /* ---- keeper_gate.c ---- */
 
-/* Forgets refused starts whose unit has ended by the last look, or which were refused some time ago and run all the
- * same. */
+/* Forgets refused starts whose unit has ended by the last look, or that were refused some time ago and run anyway. */
 void keeper_forget_refused(Keeper *keeper, uint64_t now_usec);
 
 /* ---- keeper_judge.c ---- */
 
-/* keeper_judge() by the counts and units of SEEN, which are current; NULL: by fresh ones. */
-Status *keeper_judge_seen(const Keeper *keeper, Arena *arena, const Look *seen);
+/* keeper_judge() by what is known already, see LookInput; NULL: by fresh counts and units. */
+Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
+                        const Look *seen);
 
 /* ---- keeper_record.c ---- */
 
