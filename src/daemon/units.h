@@ -16,8 +16,7 @@ typedef struct Units {
         struct {
                 Arena *arena;
                 LoadedUnits loaded;
-                const char *
-                        key; /* it is valid as long as the key is the same; NULL: systemd must be queried */
+                const char *key; /* the answer is valid while it is the same; NULL: query systemd */
                 uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
                 bool is_expired;      /* query again, whatever the key is */
         } answer;

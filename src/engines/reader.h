@@ -35,11 +35,10 @@ typedef struct Gathered {
         const char *user; /* the user that runs the server; NULL: not known */
         /* The settings that a command line gives, which must be passed to a program that is asked. */
         Settings options;
-        const char *program;   /* the server's, if the unit names it; NULL: not known */
-        const char *untrusted; /* why no program may be asked with these options; NULL: it may */
-        const char *
-                incomplete; /* why there is no size: further settings may exist; NULL: all were read */
-        const char *remedy; /* what to do about `incomplete`; NULL: the general advice */
+        const char *program;    /* the server's, if the unit names it; NULL: not known */
+        const char *untrusted;  /* why no program may be asked with these options; NULL: it may */
+        const char *incomplete; /* why there is no size: not all was read; else NULL */
+        const char *remedy;     /* what to do about `incomplete`; NULL: the general advice */
 } Gathered;
 
 /* The user of a question that needs no rights. */

@@ -6,8 +6,7 @@
 #include "host/root.h"
 #include "model/topology.h"
 
-/* Returns the contents of a file of the kernel (PATH_CMDLINE, PATH_BOOT_ID, PATH_HOST_NAME), or "" if it cannot be
- * read. */
+/* Returns the contents of a file of the kernel (PATH_CMDLINE, PATH_BOOT_ID, PATH_HOST_NAME); "": it cannot be read. */
 const char *probe_text(const Root *root, Arena *arena, const char *path);
 
 /* Returns whether KERNEL_SWITCH_OFF is on the kernel command line. */

@@ -21,8 +21,7 @@ enum {
 
 typedef struct Place {
         const char *title;
-        const char *
-                files; /* patterns; relative ones are below each prefix, where the first of a name counts */
+        const char *files; /* patterns; relative ones below each prefix, the first of a name counts */
         const char *runs;  /* what runs the line, printed after it; NULL: the unit */
         bool has_commands; /* the scripts that they run are searched too */
         bool is_sysfs;     /* the files have the format of sysfs.conf(5) */

@@ -47,8 +47,7 @@ bool keeper_is_counting(const Keeper *keeper, bool is_early) {
 /* ---- what a count tells ---- */
 
 /* Whether the unit, which has mapped COUNT, has mapped all that it wants. A unit that has mapped exactly what it was
- * granted, with nothing left, may have wanted more; that is accepted only for engines whose size is known by no other
- * means. */
+ * granted, with nothing left, may have wanted more; that will do only for engines whose size is not known otherwise. */
 static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                               const PageCount *count) {
         const Topology *topology = keeper->known.look->topology;

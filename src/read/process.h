@@ -51,8 +51,7 @@ typedef struct Process {
         uint64_t uid;          /* of its user; UINT64_MAX: not known */
         SourceNames arguments; /* its command line; [0] is the name that the process gives itself */
         const char *directory; /* working directory, for many servers their data; NULL: not known */
-        const char *
-                container; /* "Podman container 0123456789ab"; NULL: its control group names none */
+        const char *container; /* "Podman container 0123456789ab"; NULL: its group names none */
         uint64_t peak_bytes;   /* VmPeak; 0: not known */
         uint64_t shared_bytes; /* touched shared memory: RssShmem */
         /* Mapped huge pages, and shared memory mapped instead of them; 0: none, or not examined. */
@@ -149,8 +148,7 @@ typedef struct MemoryMap {
         uint64_t shared_bytes, sysv_bytes;
         uint64_t private_bytes, private_largest_bytes;
         uint64_t unnamed_bytes; /* small pages, shared, of no file; of any size */
-        const char *
-                policy; /* of its first mapping of huge pages: "default", "bind:1"; NULL: not known */
+        const char *policy;     /* of its first huge pages: "default", "bind:1"; NULL: not known */
 } MemoryMap;
 
 /* Parses /proc/PID/maps and NUMA_MAPS, which may be NULL; HUGETLBFS: devices of the process's hugetlbfs mounts. */

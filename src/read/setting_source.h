@@ -41,9 +41,8 @@ typedef enum SettingSourceSource {
 typedef struct SettingSource {
         SettingSourceKind what;
         SettingSourceSource source;
-        const char *key; /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
-        const char *
-                value; /* as written, shortened for messages; of a mention "=1G hugepages=4" or "" */
+        const char *key;     /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
+        const char *value;   /* as written, shortened; of a mention "=1G hugepages=4" or "" */
         const char *file;    /* its path: "/etc/sysctl.d/99-db.conf" */
         unsigned line;       /* 0: the file has one line only */
         bool is_effective;   /* false: another entry of the same program overrides it */

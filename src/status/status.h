@@ -34,9 +34,8 @@ typedef struct StatusPool {
 
 /* Reserved pages, not touched yet: parts of the kernel's HugePages_Rsvd. */
 typedef struct StatusReserved {
-        const char *unit; /* NULL: not known */
-        const char *
-                instance; /* whose mount has them, or which likely has them without a unit; else NULL */
+        const char *unit;     /* NULL: not known */
+        const char *instance; /* whose mount has them, or which likely has them; else NULL */
         uint64_t page_size_bytes;
         uint64_t pages;
         IdSet nodes; /* the only ones that can serve them; empty: any */

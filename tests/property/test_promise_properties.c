@@ -356,8 +356,7 @@ static void find_who_is_safe(Game *game) {
 
 /* ---- the worst that can be done to somebody ---- */
 
-/* PLAYER takes pages of NODES while there are any that it may take; those whose turn is on a node in
- * TURNS. */
+/* PLAYER takes pages of NODES while there are any that it may take; those whose turn is on a node in TURNS. */
 static void take_all_in(Game *game, Player *player, unsigned nodes, unsigned turns) {
         nodes &= allowed_nodes(game, player);
         for (size_t i = 0; i < game->n_nodes; i++)

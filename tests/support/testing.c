@@ -123,8 +123,7 @@ static void read_thp(Arena *arena, Topology *topology, const char *rest) {
         topology->thp_enabled = text_next_word(arena, &rest, " ");
         while ((word = text_next_word(arena, &rest, " "))) {
                 /* "64K=madvise", "64K=inherit/always" with that of shared memory behind the
-                 * slash, or one of the host's other files: "shmem=always", "defrag=defer",
-                 * "max_ptes_none=511". */
+                 * slash, or one of the host's other files: "shmem=always", "defrag=defer", "max_ptes_none=511". */
                 char *value = strchr(word, '=');
 
                 if (!value)

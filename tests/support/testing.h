@@ -128,8 +128,7 @@ Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, 
 /* "0:3 2:5": what an instance gets; "-" for nothing. */
 char *grants_text(Arena *arena, const Plan *plan, const char *instance);
 
-/* "0:2M:0->3 1:2M:5->4 0:1G:3=>2": what is to be written, in this order; "=>" by splitting; "-" for
- * nothing. */
+/* "0:2M:0->3 1:2M:5->4 0:1G:3=>2": what is to be written, in this order; "=>" by splitting; "-" for nothing. */
 char *steps_text(Arena *arena, const Plan *plan);
 
 /* The first line of a generated drop-in that is none of those that are meant (a comment, a section,

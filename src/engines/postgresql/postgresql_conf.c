@@ -24,8 +24,7 @@ typedef struct Reading {
         regex_t pattern; /* line_pattern */
         size_t n_files;
         size_t n_settings;
-        const char *
-                unread; /* a sentence on the first file that only the server can read; NULL: none */
+        const char *unread; /* says which file only the server can read; NULL: none */
 } Reading;
 
 typedef struct File {

@@ -183,8 +183,7 @@ TEST(moves) {
                 /* Full of page cache: reclaim what is missing and an eighth, compact, write. */
                 {{.whole = 20, .cached = 500, .compact_limit = 1000},
                  "w100 r c w100: 100 pages, 1 rounds, 0 idle, 90 reclaimed"},
-                /* Where twice as much is free as is missing, compaction is to put it together, and the cache
-                 * stays. */
+                /* Where twice as much is free as is missing, compaction is to put it together, and the cache stays. */
                 {{.scattered = 200, .cached = 500, .compact_limit = 1000},
                  "w100 c w100: 100 pages, 1 rounds, 0 idle"},
                 {{.scattered = 199, .cached = 500, .compact_limit = 1000},

@@ -332,8 +332,7 @@ TEST(by_rule) {
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1100);
 }
 
-/* What was found out before a start holds for it; what was found out while it ran may be what it will be started with
- * next. */
+/* What was found out before a start holds for it; what was found out while it ran may hold for the next. */
 TEST(of_unit) {
         InstanceConfig instance = *instance_of(arena, "postgresql", "");
         Learned *learned = &instance.learned;

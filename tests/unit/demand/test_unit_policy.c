@@ -8,8 +8,7 @@
 
 #define BOUND "Unit=b.service\nPages=1\nNodes=1\nPlacement=bind"
 
-/* Lines of instances, the first of a.service; what it gets ("any", "bind 0-1", "interleave all"), and for
- * whose sake. */
+/* Lines of instances, the first of a.service; what it gets ("any", "bind 0-1", "interleave all"), and whom for. */
 typedef struct Case {
         const char *a, *b, *c;
         const char *policy, *neighbour;

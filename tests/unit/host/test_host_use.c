@@ -124,8 +124,7 @@ TREE_TEST(legacy) {
         assert_int_equal(unit->charges.n, 0);
 }
 
-/* The nodes that it may use are its group's, else those of the next group above that has the
- * controller. */
+/* The nodes that it may use are its group's, else those of the next group above that has the controller. */
 TREE_TEST(memory_nodes) {
         static const char slice[] = ROOT "/db.slice";
         static const char group[] = ROOT "/db.slice/db-a.slice/a.service";

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one module that touches files: nothing leaves the directory, nothing hangs, nothing is left
- * half written. */
+/* The one module that touches files: nothing leaves the directory, nothing hangs, nothing is left half written. */
 
 #include "support/testing.h"
 #include "support/tree.h"

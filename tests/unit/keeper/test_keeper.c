@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The keeper on a host that is a directory: rounds, gates, reloads, units that stop, and what is on disk
- * after each. */
+/* The keeper on a host that is a directory: rounds, gates, reloads, units that stop; after each what is on disk. */
 
 #include "support/play.h"
 #include "support/testing.h"

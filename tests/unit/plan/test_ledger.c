@@ -216,8 +216,7 @@ static char *holds_text(Arena *arena, const Ledger *ledger) {
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 
-/* A hold ends with the control group of its unit: not while nothing is known of it, and not while
- * something is. */
+/* A hold ends with the control group of its unit: not while nothing is known of it, and not while something is. */
 TEST(observe_stopped) {
         static const char holds[] = "hold a.service a 2M=0:3\n"
                                     "hold b.service b 2M=0:4\n"
@@ -371,8 +370,7 @@ TEST(end) {
         }
 }
 
-/* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its
- * own. */
+/* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its own. */
 TEST(release) {
         Ledger *ledger = full_ledger(arena);
 

@@ -255,8 +255,7 @@ TEST(places) {
         assert_places(arena, c, "2:99");
 }
 
-/* By its own settings it takes none, so that nobody has to wait a minute; but who has some was started with
- * others. */
+/* By its own settings it takes none, so that nobody has to wait a minute; but who has some was started with others. */
 TEST(refusal) {
         Case *c = make(arena, 0, 0);
 

@@ -48,8 +48,7 @@ TEST(not_a_text) {
                         "/x cannot be read: it is not a text file");
 }
 
-/* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code (24 with one compiler), and their
- * tables. */
+/* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code (24 with one compiler), tables. */
 TEST(sizes) {
         static const struct {
                 const char *option;

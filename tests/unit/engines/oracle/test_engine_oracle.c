@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Oracle: the worked examples of field articles, right or wrong, and the finding of parameters on a
- * host. */
+/* Oracle: the worked examples of field articles, right or wrong, and the finding of parameters on a host. */
 
 #include "base/size.h"
 #include "engines/oracle/oracle.h"
