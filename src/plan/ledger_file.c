@@ -83,8 +83,7 @@ char *ledger_format(Arena *arena, const Ledger *ledger) {
                 add_count(&text, pool->found_pages);
                 add_count(&text, pool->set_pages);
                 add_count(&text, pool->others_pages);
-                if (pool->added_pages > 0)
-                        add_count(&text, pool->added_pages);
+                add_count(&text, pool->added_pages);
                 text_add(&text, "\n");
         }
         VEC_FOREACH(instance, &ledger->instances) {
