@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 
-PLACE = "src/host/root.c"
+PLACE = "src/host/root/root_names.c"
 READS = re.compile(r"\b((?:readdir|readdir64)(?:_r)?|getdents(?:64)?|SYS_getdents(?:64)?|scandir(?:at)?(?:64)?"
                    r"|glob(?:64)?|n?ftw(?:64)?|fts_(?:open|read|children))\b\s*\(?")
 # As it has to be.
@@ -40,7 +40,7 @@ def check(source: pathlib.Path) -> list[str]:
         for number, line in enumerate(code.splitlines(), 1):
             match = READS.search(line)
             if match:
-                problems.append(f"{name}:{number}: {match[1]}: directories are read by root_list() alone, "
+                problems.append(f"{name}:{number}: {match[1]}: directories are read by root_read_names() alone, "
                                 "which tells a failure from the end")
     return problems if files else [f"{source}/src: no sources"]
 
@@ -48,11 +48,11 @@ def check(source: pathlib.Path) -> list[str]:
 def self_test() -> None:
     good = "while ((n = getdents64(d, b, sizeof(b))) != 0) {\n if (n < 0)\n  return -errno;\n}\n"
     cases = {
-        ("src/host/root.c", good): False,
-        ("src/host/root.c", good + good): True,
-        ("src/host/root.c", good.replace("!= 0", "> 0")): True,
-        ("src/host/root.c", good.replace("if (n < 0)", "if (m < 0)")): True,
-        ("src/host/root.c", good.replace("return -errno", "break")): True,
+        (PLACE, good): False,
+        (PLACE, good + good): True,
+        (PLACE, good.replace("!= 0", "> 0")): True,
+        (PLACE, good.replace("if (n < 0)", "if (m < 0)")): True,
+        (PLACE, good.replace("return -errno", "break")): True,
         ("src/host/probe.c", good): True,
         ("src/host/probe.c", "/* readdir(3) */\nconst char *s = \"readdir(\";\n"): False,
         ("src/host/probe.c", "int n = scandir(p, &l, NULL, NULL);\n"): True,
