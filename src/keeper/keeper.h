@@ -135,6 +135,9 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);
 bool keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
                  uint64_t now_usec);
 
+/* Returns whether a size that was reported for INSTANCE is not in its file yet, which has PAGES. */
+bool keeper_is_unstored(const Keeper *keeper, const char *instance, const PageCounts *pages);
+
 /* A learned figure to be stored beside the instance's file. */
 typedef struct LearnedNews {
         const InstanceConfig *instance;

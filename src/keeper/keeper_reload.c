@@ -44,9 +44,7 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
                         continue;
                 const PageCounts pages = learned_pages(arena, instance, &instance->learned);
 
-                /* A file that has changed since is later. */
-                if (pages.n > 0 && figure->pages_in_file !=
-                                           page_counts_find(&pages, figure->sizing.page_size_bytes))
+                if (!keeper_is_later_than_file(figure, &pages))
                         continue;
                 Figure *copy = vec_push(arena, &kept);
 

@@ -104,6 +104,18 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
 
 /* ---- what follows from it ---- */
 
+/* A file that has changed since the report is later; it has PAGES. */
+bool keeper_is_later_than_file(const Figure *figure, const PageCounts *pages) {
+        return pages->n == 0 ||
+               figure->pages_in_file == page_counts_find(pages, figure->sizing.page_size_bytes);
+}
+
+bool keeper_is_unstored(const Keeper *keeper, const char *instance, const PageCounts *pages) {
+        return VEC_ANY(figure, &keeper->asked.found,
+                       text_equals(figure->instance, instance) &&
+                               keeper_is_later_than_file(figure, pages));
+}
+
 void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count) {
         const PageCounts pages = learned_pages(keeper->asked.arena, file, &file->learned);
         Figure *known = VEC_FIND(each, &keeper->asked.found,

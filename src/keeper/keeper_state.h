@@ -282,6 +282,7 @@ void keeper_forget_count(Keeper *keeper, const char *unit);
 LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *files,
                                    uint64_t now_usec, bool *ret_has_changed);
 
+bool keeper_is_later_than_file(const Figure *figure, const PageCounts *pages);
 /* Sets the size of the instance that FILE has to COUNT. */
 void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count);
 

@@ -228,6 +228,12 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
         require(config_find(keeper->config, instance) != NULL);
 }
 
+bool keeper_is_unstored(const Keeper *keeper UNUSED, const char *instance UNUSED,
+                        const PageCounts *pages) {
+        require(pages->n > 0);
+        return false;
+}
+
 /* Each size once, none of nothing, and none that would not fit into what is counted in. */
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec) {

@@ -142,6 +142,8 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         Belief *belief = find_or_add(manager, client->instance);
         Learned learned;
 
+        client->size.is_in_file = known && !known->refusal && known->memory_kind == MEMORY_AUTO &&
+                                  !client->size.reported;
         if (!client->size.reported || !known)
                 return;
         if (!instance_is_learning(known) ||
@@ -162,16 +164,35 @@ void belief_take(Client *client, const LoadedUnit *unit) {
         client->size.accepted = arena_memdup(client->arena, &learned, sizeof(learned));
 }
 
+/* A gate that reports no size uses the one in the file, which `hugeplanctl learn` may have stored. */
+static void adopt_stored(Client *client, const Config *files) {
+        Keeper *keeper = client->manager->keeper;
+        const InstanceConfig *known = config_find(keeper_config(keeper), client->instance);
+        const InstanceConfig *described = config_find(files, client->instance);
+
+        if (!known || !described || described->refusal || described->memory_kind != MEMORY_AUTO ||
+            learned_is_kept(described, &known->learned))
+                return;
+        const PageCounts pages = learned_pages(client->arena, described, &described->learned);
+
+        if (pages.n > 0 && !keeper_is_unstored(keeper, described->name, &pages))
+                keeper_grow(keeper, described, &pages, clock_now_usec());
+}
+
 void beliefs_adopt(Manager *manager) {
         const Config *files = NULL;
 
         for (Client *client = manager->clients.first; client; client = client->next) {
                 const Learned *accepted = TAKE_PTR(client->size.accepted);
 
-                if (!accepted)
+                if (!accepted && !client->size.is_in_file)
                         continue;
                 files = files ? files : manager_files(manager);
-                adopt(client, files, accepted);
+                client->size.is_in_file = false;
+                if (accepted)
+                        adopt(client, files, accepted);
+                else
+                        adopt_stored(client, files);
                 if (client->size.unkept)
                         log_line(LOG_WARNING, "%s: not stored: %s", client->instance,
                                  client->size.unkept);

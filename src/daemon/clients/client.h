@@ -51,9 +51,10 @@ struct Client {
         struct {
                 json_t *reported;        /* NULL: none */
                 const Learned *accepted; /* and not in effect yet; NULL: none */
-                uint64_t stored;         /* the number of its pending write (store.h); 0: none */
-                LoopTimer patience;      /* limits the wait for that write */
-                const char *unkept;      /* why the size is not stored; NULL: it is */
+                bool is_in_file; /* none is reported, and the one in the file is not in effect yet */
+                uint64_t stored;    /* the number of its pending write (store.h); 0: none */
+                LoopTimer patience; /* limits the wait for that write */
+                const char *unkept; /* why the size is not stored; NULL: it is */
         } size;
 };
 
