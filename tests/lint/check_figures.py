@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_753,
-    "lines linked into hugepland": 24_348,
-    "lines linked into hugeplan-generator": 5_542,
-    "lines of tests/ and scripts/": 76_271,
+    "lines of src/": 59_796,
+    "lines linked into hugepland": 24_388,
+    "lines linked into hugeplan-generator": 5_557,
+    "lines of tests/ and scripts/": 76_173,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,
