@@ -404,9 +404,9 @@ ROOT_TEST(mount_use) {
         assert_int_equal(use.earmarked_pages, 8);
         assert_int_equal(use.used_pages, 5);
         assert_int_equal(root_statfs(fixture->root, "/mnt/pg", &now), 0);
-        assert_int_equal(now.f_type, HUGETLBFS_MAGIC);
+        assert_int_equal((uint32_t) now.f_type, HUGETLBFS_MAGIC);
         assert_int_equal(root_statfs(fixture->root, "/proc", &now), 0);
-        assert_int_not_equal(now.f_type, HUGETLBFS_MAGIC);
+        assert_int_not_equal((uint32_t) now.f_type, HUGETLBFS_MAGIC);
         assert_int_equal(root_statfs(fixture->root, PATH_MEMINFO, &now), -ENOTDIR);
 }
 
