@@ -109,7 +109,11 @@ def no_surplus() -> Iterator[None]:
 
 
 def reserved() -> int:
-    return count("nr_hugepages") - count("free_hugepages") + count("resv_hugepages")
+    """Pages in use or reserved, read again if one was touched in between: it would be neither."""
+    before = None
+    while (now := (count("free_hugepages"), count("resv_hugepages"))) != before:
+        before = now
+    return count("nr_hugepages") - now[0] + now[1]
 
 
 class Server:
