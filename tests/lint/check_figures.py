@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 59_796,
     "lines linked into hugepland": 24_388,
     "lines linked into hugeplan-generator": 5_557,
-    "lines of tests/ and scripts/": 76_173,
+    "lines of tests/ and scripts/": 76_177,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
     "booleans in it": 3,
