@@ -177,7 +177,6 @@ static int serve(const Root *root) {
 }
 
 int main(int argc, char **argv) {
-        CLEANUP(arena_freep) Arena *kept = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
         Options options;
 
@@ -207,6 +206,6 @@ int main(int argc, char **argv) {
                 service_notify("READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);
                 return EXIT_DONE;
         }
-        root_keep_open(root, kept);
+        root_keep_open(root);
         return serve(root) < 0 ? EXIT_FAILED : EXIT_DONE;
 }

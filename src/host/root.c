@@ -42,6 +42,7 @@ Root *root_free(Root *root) {
         if (!root)
                 return NULL;
         close_fd(&root->fd);
+        arena_free(root->kept_in);
         memory_free(root->fault);
         memory_free(root->path);
         memory_free(root);

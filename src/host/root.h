@@ -75,8 +75,8 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                           size_t *ret_size);
 
 /* Keeps open what each status reads of the running host, until the process ends: opening a file takes seven times as
- * long as reading it again. ARENA must outlive ROOT. */
-void root_keep_open(Root *root, Arena *arena);
+ * long as reading it again. */
+void root_keep_open(Root *root);
 
 /* Reads an attribute of the kernel of at most 64 KiB, without whitespace at the end. */
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);

@@ -20,7 +20,7 @@ struct Root {
         Noted *aside; /* the first fault that was forgotten and not dropped */
         Recorder *recorder;
         Arena *kept_in;
-        Index *kept; /* descriptors by path; NULL: no file is kept open */
+        Index *kept; /* descriptors by path, in kept_in; NULL: no file is kept open */
 };
 
 /* Repeats CALL as long as a signal interrupts it. */

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-void root_keep_open(Root *root, Arena *arena) {
-        root->kept_in = arena;
-        root->kept = root_is_host(root) ? index_new(arena) : NULL;
+void root_keep_open(Root *root) {
+        if (root_is_host(root))
+                root->kept = index_new(root->kept_in = arena_new());
 }
 
 int root_write_attribute(const Root *root, const char *path, const char *text) {

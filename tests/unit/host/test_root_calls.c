@@ -251,7 +251,7 @@ TREE_TEST(a_file_that_is_kept_open) {
         CLEANUP(root_freep) Root *host = open_host();
         char *first, *text;
 
-        root_keep_open(host, tree->arena);
+        root_keep_open(host);
         if (root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &first) < 0)
                 skip();
         for (int is_gone = 0; is_gone < 2; is_gone++) {
