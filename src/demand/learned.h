@@ -63,7 +63,10 @@ bool seen_is_likely(const InstanceConfig *instance, uint64_t page_size_bytes, ui
 /* Returns whether both are the same in the file. */
 bool seen_is_same(const Seen *a, const Seen *b);
 
-/* Returns what was seen, in words: "it has mapped 540 pages of 2M, an estimate". */
+/* Returns "139 pages of 2M", or "memory for 139 pages of 2M, an estimate". */
+char *seen_format_pages(Arena *arena, const Seen *seen);
+
+/* Returns "it has mapped 139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
 char *seen_describe(Arena *arena, const Seen *seen);
 
 /* ---- what was learned ---- */

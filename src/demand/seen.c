@@ -153,16 +153,17 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
 
 /* ---- as text ---- */
 
-/* Returns "it has mapped 139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
+char *seen_format_pages(Arena *arena, const Seen *seen) {
+        return arena_printf(arena, seen->is_exact ? "%s" : "memory for %s, an estimate",
+                            page_counts_format(arena, &seen->pages));
+}
+
 char *seen_describe(Arena *arena, const Seen *seen) {
         const SmallTables *tables = &seen->small_tables;
         Text text = text_in(arena);
 
         if (seen->pages.n > 0)
-                text_printf(&text,
-                            seen->is_exact ? "it has mapped %s"
-                                           : "it has mapped memory for %s, an estimate",
-                            page_counts_format(arena, &seen->pages));
+                text_printf(&text, "it has mapped %s", seen_format_pages(arena, seen));
         if (tables->bytes > 0)
                 text_printf(&text, "%spage tables of %s with small pages (%" PRIu64 " process%s)",
                             text.length > 0 ? "; " : "", format_size(arena, tables->bytes),

@@ -112,11 +112,8 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
         Arena *arena = text->arena;
 
         if (now->pages.n > 0)
-                text_printf(text,
-                            now->is_exact
-                                    ? "\nThe running %s has mapped %s\n"
-                                    : "\nThe running %s has mapped memory for %s, an estimate\n",
-                            instance->engine->title, page_counts_format(arena, &now->pages));
+                text_printf(text, "\nThe running %s has mapped %s\n", instance->engine->title,
+                            seen_format_pages(arena, now));
         if (seen_is_known(instance))
                 text_printf(text,
                             "\n"

@@ -20,9 +20,9 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_796,
-    "lines linked into hugepland": 24_388,
-    "lines linked into hugeplan-generator": 5_557,
+    "lines of src/": 59_795,
+    "lines linked into hugepland": 24_387,
+    "lines linked into hugeplan-generator": 5_558,
     "lines of tests/ and scripts/": 76_177,
     "fields of the largest struct with state": 12,
     "arenas in it": 3,
