@@ -85,6 +85,8 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
                 asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 
+enum { USERS_NAMED_MAX = 8 };
+
 /* Names the units and processes that hold pages in the log. */
 static void name_page_users(Command *command, const Status *status,
                             const StatusInstance *instance) {
@@ -101,7 +103,7 @@ static void name_page_users(Command *command, const Status *status,
                 if (of && (text_equals(of->unit, instance->unit) ||
                            page_user_kept_pages(user) <= of->pages_granted))
                         continue;
-                if (is_of_size && n++ < 8)
+                if (is_of_size && n++ < USERS_NAMED_MAX)
                         log_line(LOG_NOTICE, "%s: used by %s", instance->name,
                                  page_user_format(command->arena, user));
         }

@@ -190,8 +190,8 @@ static void end_round(Manager *manager) {
                 manager->rounds.retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
         }
         watch_refresh(&manager->watch);
-        manager->listener(manager,
-                          MANAGER_WRITTEN); /* before systemd is queried, which may take seconds */
+        /* Before systemd is queried, which may take seconds. */
+        manager->listener(manager, MANAGER_WRITTEN);
         if (keeper_is_working(manager->keeper)) /* a gate has begun another round */
                 return;
         if (manager->units.answer.is_expired)

@@ -31,8 +31,7 @@ static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
 static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t moving_usec = USEC_PER_SEC;
 static const uint64_t cover_usec = 60 * USEC_PER_SEC;
-static const uint64_t count_usec = 5 *
-                                   USEC_PER_SEC; /* a program may change its use after a start */
+static const uint64_t count_usec = 5 * USEC_PER_SEC; /* use may change this long after a start */
 static const uint64_t rest_usec = 50 * USEC_PER_SEC;
 static const uint64_t pause_min_usec = 100 * USEC_PER_MSEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;

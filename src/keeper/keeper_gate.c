@@ -336,8 +336,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
 
 /* ---- answering ---- */
 
-/* A starting unit needs its pages now. A query, or a restart in a unit that has its pages, asks for the verdict only.
- * */
+/* A starting unit needs its pages now. A query, or a restart in a unit that has its pages, only asks for the verdict. */
 static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                              StatusInstance *instance, Reason *ret_reason) {
         Arena *arena = view->arena;

@@ -151,8 +151,7 @@ static void restore(Keeper *keeper) {
         keeper_undo_host(keeper);
 }
 
-/* Replaces the configuration and looks with the new one. Returns false, and changes nothing, if the host is unreadable.
- * */
+/* Replaces the configuration and looks with the new one. If the host is unreadable, returns false and changes nothing. */
 static bool take_over(Keeper *keeper, const Asked *asked) {
         Reload *reload = &keeper->reload;
 

@@ -65,8 +65,7 @@ Look *look_at_host(Arena *arena, const LookInput *input);
  * reads are not tried again. */
 void look_complete(Arena *arena, const LookInput *input, Look *look);
 
-/* The plan of a LOOK for a reload as if all running units had stopped: a reload must leave their next start its pages.
- * */
+/* The plan of LOOK as if all running units had stopped: a reload must leave their next start its pages. */
 const Plan *look_plan_restarted(Arena *arena, const Root *root, const Look *look);
 
 /* Adds the problems of the configuration, of the host and of the plan of LOOK. */

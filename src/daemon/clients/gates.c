@@ -17,6 +17,7 @@
 static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
 /* systemd never waits for hugepland, so that a query cannot deadlock; but it does not answer while it reads units. */
 static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
+static const uint64_t last_usec = USEC_PER_SEC; /* after the time-out, for a part of the pages */
 
 /* ---- answers ---- */
 
@@ -94,8 +95,8 @@ static void on_gate_timeout(void *userdata) {
 
         if (!client->wait.gate.is_last && config && config->shortage == SHORTAGE_DEGRADE) {
                 client->wait.gate.is_last = true;
-                loop_set(client->manager->loop, &client->wait.timer,
-                         clock_now_usec() + USEC_PER_SEC, on_gate_timeout, client);
+                loop_set(client->manager->loop, &client->wait.timer, clock_now_usec() + last_usec,
+                         on_gate_timeout, client);
                 client_make_due(client);
                 return;
         }

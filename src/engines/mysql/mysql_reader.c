@@ -355,8 +355,7 @@ const EngineReader reader_mariadb = {
         .reads = reads,
         .whole_files = "mariadb_upgrade_info mysql_upgrade_info",
         .version_programs = "mariadbd mysqld", /* mysqld up to 10.4.5 */
-        .version_mark =
-                "Ver ", /* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-linux-..." */
+        .version_mark = "Ver ", /* "mariadbd  Ver 10.11.18-MariaDB-0+deb12u1 for debian-..." */
         .version_option = "--no-defaults", /* whatever its option files say */
         .fallbacks = &mariadb_fallback,
         .n_fallbacks = 1,
