@@ -32,7 +32,7 @@ SIZES = {"Memory", "Pages", "NodeMemory"}
 OTHER_UNIT = "Unit=mariadb@reports.service"
 # What only `systemctl daemon-reload` cures; PostgreSQL's own number is below the upper bound; and how much each of several
 # owners may come to is the administrator's to say.
-ALLOWED = {"dropin-missing", "pg-tight", "auto-unbounded"}
+ALLOWED = {"dropin-missing"}
 
 Texts = dict[str, str]
 

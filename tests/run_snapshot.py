@@ -103,7 +103,7 @@ def plant_in_text(path: str, text: str, word: Words) -> str:
                  f"export Q_TOKEN={word()}", f"echo {word()} | sqlplus sys/{word()}@q > /dev/null 2>&1"]
     elif path.endswith("passwd") or path.endswith("group"):
         places, extra = [len(lines)], ["q:{}:77777:77777:{}".format(*(word().split(":")[0] for _ in range(2)))]
-    elif re.search(r"/(oratab|nsswitch.conf|PG_VERSION|alert_[^/]*|[a-z_]*upgrade_[a-z]*|release)$", path):
+    elif re.search(r"/(oratab|nsswitch.conf|PG_VERSION|[a-z_]*upgrade_[a-z]*|release)$", path):
         places, extra = [len(lines)], [f"# {word()}"]
     else:
         places, extra = [0, len(lines)], planted_lines(word)

@@ -269,53 +269,6 @@ static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
         }
 }
 
-/* ---- Oracle ---- */
-
-static const char alert_head[] = "EXPECTED_PAGES";
-
-/* "2048K  1765  9665  0  NONE"; for base pages, the number available is "Configured". */
-static bool parse_alert_row(Arena *arena, const char *line, OracleAlert *ret) {
-        const char *size = text_next_word(arena, &line, " \t");
-        const char *available = text_next_word(arena, &line, " \t");
-        const char *expected = text_next_word(arena, &line, " \t");
-        const char *allocated = text_next_word(arena, &line, " \t");
-        const char *error = text_next_word(arena, &line, "\t");
-        uint64_t number;
-
-        if (!allocated || parse_u64(allocated, &number) < 0 ||
-            parse_size_bytes(size, &ret->page_size_bytes) < 0 ||
-            parse_u64(available, &ret->available_pages) < 0 ||
-            parse_u64(expected, &ret->expected_pages) < 0)
-                return false;
-        error = error ? text_strip(arena, error) : NULL;
-        ret->error = error && *error && !text_equals(error, "NONE") ? error : NULL;
-        return true;
-}
-
-bool host_facts_is_alert(Arena *arena, const char *line) {
-        return strstr(line, alert_head) || parse_alert_row(arena, line, &(OracleAlert){});
-}
-
-void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const char *file,
-                          const SourceText *text) {
-        SourceLines lines = source_lines(text);
-        OracleAlert alert = {.sid = sid, .file = file}, row = alert;
-        bool is_table = false, is_found = false;
-        const char *line;
-
-        while ((line = source_line(arena, &lines))) {
-                if (strstr(line, alert_head))
-                        is_table = true;
-                else if (is_table && parse_alert_row(arena, line, &row) && row.expected_pages > 0) {
-                        alert = row;
-                        is_found = true;
-                        is_table = false;
-                }
-        }
-        if (is_found)
-                *vec_push(arena, &facts->alerts) = alert;
-}
-
 /* ---- all ---- */
 
 int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
@@ -349,7 +302,6 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_number(&facts, PATH_SHMMAX, &ret->limits.shmmax_bytes);
         read_number(&facts, PATH_SHMALL, &ret->limits.shmall_pages);
         read_number(&facts, PATH_HUGETLB_SHM_GROUP, &ret->limits.shm_group);
-        read_number(&facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 PageCount overcommit = {.page_size_bytes = size->bytes};
                 const char *path = page_size_path(arena, PATH_HUGEPAGES, size->bytes,
@@ -392,7 +344,6 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);
         read_directory(&facts, "/run/" NAME_LOGIND_DIR, take_remove_ipc);
         read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
-        ret->sids = oracle_instances_read(arena, sources);
         return ret;
 }
 

@@ -2,14 +2,13 @@
 #pragma once
 
 /* Facts about a host that planning does not need, and that decide whether a database can use its plan: limits, groups,
- * units with their slices and control groups, Oracle's list of instances.
+ * units with their slices and control groups.
  *
  * Sources: Documentation/admin-guide/sysctl/vm.rst and kernel.rst, cgroup-v2.rst, proc.rst, limits.conf(5), passwd(5),
- * group(5), logind.conf(5), systemd.slice(5), Oracle's oratab. */
+ * group(5), logind.conf(5), systemd.slice(5). */
 
 #include "config/config.h"
 #include "demand/figures.h"
-#include "engines/oracle/oracle.h"
 #include "model/topology.h"
 #include "plan/host_plan.h"
 #include "plan/plan.h"
@@ -74,14 +73,6 @@ typedef struct LoginLimit {
         FactOrigin origin;
 } LoginLimit;
 
-/* The alert log's line about huge pages at the last start. */
-typedef struct OracleAlert {
-        const char *sid;
-        uint64_t page_size_bytes, available_pages, expected_pages;
-        const char *error; /* NULL: none was reported */
-        const char *file;
-} OracleAlert;
-
 typedef struct HostFacts {
         InstanceFacts *instances;
         size_t n_instances;
@@ -96,12 +87,8 @@ typedef struct HostFacts {
         bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
         KernelLimits limits;    /* UINT64_MAX: not known, or none */
         bool has_own_group;     /* NAME_HUGETLB_GROUP exists */
-        /* vm.dirty_background_ratio: percent of the memory without huge pages; 0: set in bytes, or not readable. */
-        uint64_t dirty_background_percent;
         PageCounts overcommits;
         VEC(LoginLimit) login_limits;
-        OracleInstances sids;
-        VEC(OracleAlert) alerts;
         const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */
         /* logind's RemoveIPC=, if any file sets it. */
         TriState remove_ipc;
@@ -113,15 +100,6 @@ typedef struct HostFacts {
  * does. */
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
                            const Topology *topology, const Figures *figures);
-
-/* Adds the last start's result from the end of an alert log: the row for huge pages in the table "PAGESIZE
- * AVAILABLE_PAGES EXPECTED_PAGES ALLOCATED_PAGES ERROR(s)" that Oracle prints since 12c. Adds nothing without such a
- * row. */
-void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const char *file,
-                          const SourceText *text);
-
-/* Returns whether a line of an alert log belongs to such a table. */
-bool host_facts_is_alert(Arena *arena, const char *line);
 
 /* Returns the control group of a slice: "/system.slice/system-postgresql.slice" for "system-postgresql.slice".
  * systemd.slice(5). */
@@ -154,7 +132,6 @@ typedef struct HostView {
         const ProofList *proofs; /* of the instances that reserve pages */
         const SettingSources *setting_sources;
         const HistoryEntries *history;
-        const KernelLine *boot_line;           /* the running kernel's */
         const struct Suggestions *suggestions; /* the databases found (check/suggest.h) */
         uint64_t tables_bytes;                 /* page tables of the whole host; 0: not known */
 } HostView;

@@ -31,8 +31,7 @@ struct RuleRun {
         Findings *findings;
 };
 
-/* Adds a finding of the present rule, with that rule's id and severity. If a line, as of a template, applies to several
- * instances, there is one finding that names them. */
+/* Adds a finding of the present rule, with that rule's id and severity. */
 void rule_add(RuleRun *run, const Diag *diag);
 
 /* Adds a finding at the place AT: FORMAT says what is wrong, REMEDY what to do. */
@@ -81,20 +80,3 @@ bool rule_uses_sysv(const RuleInstance *instance);
 
 /* Returns the file with hugeplan's limit in the control group of UNIT. */
 char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes);
-
-/* Returns whether any instance has the engine NAME. */
-bool rule_has_engine(const RuleRun *run, const char *name);
-
-/* Adds a finding if the instances want more than 70 % of the memory; WHY says why that matters. Another rule is for
- * more than all of the memory. */
-void rule_add_if_most(RuleRun *run, const char *why, const char *remedy);
-
-/* Returns whether the unit of the instance has files that were read. */
-bool rule_has_unit(const RuleInstance *instance);
-
-/* Returns whether the owner has CAP_IPC_LOCK: it is root, or the unit grants it. */
-bool rule_may_lock(const RuleInstance *instance);
-
-/* Returns the soft LimitMEMLOCK= of the unit, or systemd's default, with *RET_ASSIGNMENT NULL, if it is not set. */
-uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
-                            const UnitAssignment **ret_assignment);

@@ -19,9 +19,6 @@ FAMILIES(ROW)
 static const RuleFamily *const families[] = {FAMILIES(ROW)};
 #undef ROW
 
-/* DEFAULT_RLIMIT_MEMLOCK of systemd. */
-static const uint64_t memlock_default_bytes = 8 * MIB;
-
 /* ---- findings ---- */
 
 static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
@@ -51,28 +48,13 @@ static Diag printable_diag(Arena *arena, const Diag *diag) {
 
 void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
         Diag found = printable_diag(run->arena, diag);
-        const char *name = run->instance ? run->instance->config->name : NULL;
 
         found.id = rules[run->row->kind].id;
         found.severity = severity;
-        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
-        Finding *same = NULL;
+        Finding *added = add_finding(run->arena, run->input->config, &found, run->findings);
 
-        /* A line that has to be corrected is one finding, even if several instances read it. */
-        for (size_t i = 0; name && found.line > 0 && !same && i < ARRAY_LEN(lists); i++)
-                same = VEC_FIND(
-                        each, lists[i],
-                        each->instances.n > 0 &&
-                                !text_equals(each->instances.items[each->instances.n - 1], name) &&
-                                each->diag.line == found.line && each->diag.severity == severity &&
-                                text_equals(each->diag.id, found.id) &&
-                                text_equals(each->diag.file, found.file) &&
-                                text_equals(each->diag.key, found.key) &&
-                                text_equals(each->diag.remedy, found.remedy));
-        if (!same)
-                same = add_finding(run->arena, run->input->config, &found, run->findings);
-        if (name)
-                *vec_push(run->arena, &same->instances) = name;
+        if (run->instance)
+                *vec_push(run->arena, &added->instances) = run->instance->config->name;
 }
 
 void rule_add(RuleRun *run, const Diag *diag) {
@@ -178,56 +160,6 @@ char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_s
         return hugetlb_limit_path(run->arena, group, page_size_bytes);
 }
 
-bool rule_has_engine(const RuleRun *run, const char *name) {
-        return ARRAY_ANY(instance, run->instances, run->n_instances,
-                         text_equals(instance->config->engine->name, name));
-}
-
-void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
-        uint64_t memory = topology_memory_bytes(run->input->topology);
-        uint64_t planned =
-                ARRAY_SUM(instance, run->instances, run->n_instances, rule_planned_bytes(instance));
-
-        if (planned <= share_of(memory, 7000) || planned > memory)
-                return;
-        rule_report(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
-                    format_size(run->arena, planned), format_size(run->arena, memory),
-                    planned / MAX(memory / 100, (uint64_t) 1), why);
-}
-
-bool rule_has_unit(const RuleInstance *instance) {
-        return instance->facts->unit && instance->facts->unit->file->fragment_path;
-}
-
-/* The value is "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
-bool rule_may_lock(const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const OwnerFacts *owner = &instance->facts->owner;
-
-        if (owner->has_ids && owner->uid == 0)
-                return true;
-        const UnitAssignment *ambient =
-                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
-
-        return ambient &&
-               (*ambient->value == '~') !=
-                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
-}
-
-uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
-                            const UnitAssignment **ret_assignment) {
-        const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
-                                           : NULL;
-        uint64_t bytes;
-
-        *ret_assignment = NULL;
-        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
-                return memlock_default_bytes;
-        *ret_assignment = limit;
-        return bytes;
-}
-
 /* ---- running the rules ---- */
 
 static RuleInstance make_instance(const HostView *input, size_t i) {
@@ -268,35 +200,30 @@ static bool is_of_kind(const Finding *a, const Finding *b) {
 
 /* Reduces findings of the same kind to one, which names the other instances: only as many as people read; the JSON has
  * all. */
-static void finish(Arena *arena, FindingList *list) {
-        static const size_t n_named_max = 8;
+static void fold(Arena *arena, FindingList *list) {
+        enum { NAMED_MAX = 8 };
         FindingList folded = {};
 
         VEC_FOREACH(finding, list) {
                 Finding *first = VEC_FIND(each, &folded, is_of_kind(each, finding));
 
                 if (!first ||
-                    VEC_SUM(each, list, is_of_kind(each, finding)) <= FINDINGS_OF_KIND_MAX) {
+                    VEC_SUM(each, list, is_of_kind(each, finding)) <= FINDINGS_OF_KIND_MAX)
                         *vec_push(arena, &folded) = *finding;
-                        continue;
-                }
-                first->is_of_many = true;
-                vec_push_all(arena, &first->instances, &finding->instances);
+                else
+                        vec_push_all(arena, &first->instances, &finding->instances);
         }
         *list = folded;
         VEC_FOREACH(finding, list) {
-                size_t n = finding->instances.n, n_named = n > n_named_max + 2 ? n_named_max : n;
                 Text names = text_in(arena);
 
-                for (size_t i = 1; i < n_named; i++)
+                for (size_t i = 1; i < finding->instances.n && i < NAMED_MAX; i++)
                         text_add_item(&names, finding->instances.items[i]);
-                if (n >= 2)
-                        finding->diag.text = arena_printf(
-                                arena, "%s; %s %s%s", finding->diag.text,
-                                finding->is_of_many ? "so it is with" : "the same holds for",
-                                names.string,
-                                n > n_named ? arena_printf(arena, " and %zu more", n - n_named)
-                                            : "");
+                if (finding->instances.n > NAMED_MAX)
+                        text_printf(&names, " and %zu more", finding->instances.n - NAMED_MAX);
+                if (names.length > 0)
+                        finding->diag.text = arena_printf(arena, "%s; so it is with %s",
+                                                          finding->diag.text, names.string);
         }
 }
 
@@ -331,8 +258,8 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
                                         row->find_in_instance(&run, run.instance);
                         }
                 }
-        finish(arena, &findings.list);
-        finish(arena, &findings.silenced);
+        fold(arena, &findings.list);
+        fold(arena, &findings.silenced);
         /* Mistakes come first, because other findings may follow from them; then errors, warnings and notices, and of
          * each those that hurt first. */
         FindingList sorted = {};

@@ -29,7 +29,6 @@ typedef struct Finding {
         bool hurts;                      /* at the next start of a database, or of the host */
         const SilencedRule *silenced_by; /* NULL: none */
         VEC(const char *) instances;     /* those concerned, by name; none: the host is */
-        bool is_of_many; /* it also stands for findings of its kind with other places and figures */
 } Finding;
 
 typedef VEC(Finding) FindingList;

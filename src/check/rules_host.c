@@ -11,50 +11,17 @@
 
 /* ---- memory ---- */
 
-/* If a single instance wants too much, its own reason says so already. */
-static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
-        Text names = text_in(run->arena);
-        uint64_t sum = 0, largest = 0;
-        size_t n = 0;
-
-        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
-                uint64_t bytes = rule_planned_bytes(instance);
-                const IdSet *nodes = &instance->planned->demand->nodes;
-
-                /* On a node, only instances count that can be nowhere else. */
-                if (instance->planned->pages_wanted == 0 ||
-                    (node && !(id_set_count(nodes) == 1 && id_set_has(nodes, node->id))))
-                        continue;
-                text_printf(&names, "%s%s %s", n++ > 0 ? ", " : "", instance->config->name,
-                            format_size(run->arena, bytes));
-                sum = add_saturated(sum, bytes);
-                largest = MAX(largest, bytes);
-        }
-        if (n < 2 || sum <= memory || largest > memory)
-                return;
-        rule_report(run, (Diag){},
-                    node ? "move one to another node by Nodes=, or make one smaller"
-                         : "make one smaller, or move it to another host",
-                    "%s has %s, and %zu instances want %s of it: %s",
-                    node ? arena_printf(run->arena, "node %u", node->id) : "the host",
-                    format_size(run->arena, memory), n, format_size(run->arena, sum),
-                    text_string(&names));
-}
-
-static void find_exceeded(RuleRun *run) {
-        const Topology *topology = run->input->topology;
-
-        for (size_t i = 0; topology->n_nodes > 1 && i < topology->n_nodes; i++)
-                add_exceeded(run, &topology->nodes[i], topology->nodes[i].memory_bytes);
-        add_exceeded(run, NULL, topology_memory_bytes(run->input->topology));
-}
-
-/* Oracle has a rule of its own for this, with a higher severity. */
 static void find_70(RuleRun *run) {
-        if (!rule_has_engine(run, "oracle"))
-                rule_add_if_most(
-                        run, "sessions, sorts and the page cache use the rest",
-                        "compare the rest with work_mem (or the equivalent) times the number of sessions");
+        uint64_t memory = topology_memory_bytes(run->input->topology);
+        uint64_t planned =
+                ARRAY_SUM(instance, run->instances, run->n_instances, rule_planned_bytes(instance));
+
+        if (planned > share_of(memory, 7000) && planned <= memory)
+                rule_report(
+                        run, (Diag){},
+                        "compare the rest with work_mem (or the equivalent) times the number of sessions",
+                        "the instances want %s of %s; sessions, sorts and the page cache use the rest",
+                        format_size(run->arena, planned), format_size(run->arena, memory));
 }
 
 /* ---- what the unit forbids its gate ---- */
@@ -268,32 +235,6 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                 format_count(run->arena, needed));
 }
 
-/* The owner of an instance decides on its size, which takes memory from instances of other owners. */
-static void find_unbounded(RuleRun *run) {
-        const char *first = NULL;
-        Text names = text_in(run->arena);
-        bool has_several = false;
-
-        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
-                const char *owner = instance->facts->owner.name;
-
-                if (!owner || !instance->config->engine->reserves)
-                        continue;
-                has_several = has_several || (first && !text_equals(first, owner));
-                first = first ? first : owner;
-                if (instance->config->memory_kind == MEMORY_AUTO &&
-                    instance->config->memory_bytes == 0)
-                        text_add_item(&names, instance->config->name);
-        }
-        if (has_several && names.length > 0)
-                rule_report(
-                        run, (Diag){},
-                        "write Memory=auto:SIZE with the largest size that each may have",
-                        "the instances belong to several owners, whose sizes are accepted up to AutoMemory=%s of each node; without a bound of their own: %s",
-                        amount_format(run->arena, &run->input->config->host.auto_memory),
-                        text_string(&names));
-}
-
 /* ---- the next boots ---- */
 
 static void find_uncounted(RuleRun *run) {
@@ -374,13 +315,11 @@ static void find_thp(RuleRun *run) {
 }
 
 static const RuleRow rows[] = {
-        {RULE_NODE_EXCEEDED, NULL, NULL, find_exceeded},
         {RULE_PLAN_70, NULL, NULL, find_70},
         {RULE_NODE_POLICY, NULL, find_policy, NULL},
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
         {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
-        {RULE_AUTO_UNBOUNDED, NULL, NULL, find_unbounded},
         {RULE_GATE_CUT_OFF, NULL, find_cut_off, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
         {RULE_BOOT_UNCOUNTED, NULL, NULL, find_uncounted},

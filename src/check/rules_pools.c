@@ -183,32 +183,6 @@ static void find_idle_pages(RuleRun *run) {
         }
 }
 
-static void find_boot_pages(RuleRun *run) {
-        bool is_kept = run->input->config->host.existing_pages == EXISTING_KEEP;
-
-        if (!run->input->boot_line || run->n_instances == 0)
-                return;
-        VEC_FOREACH(boot, &run->input->boot_line->pages) {
-                uint64_t wanted = wanted_pages(run, boot->page_size_bytes);
-                IdlePages idle = idle_pages_find(run->arena, run->input, boot->page_size_bytes);
-
-                /* If these pages are idle, idle-pages has named the command line already. */
-                if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
-                    (idle.source && idle.source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE))
-                        continue;
-                rule_report(
-                        run, (Diag){.file = PATH_CMDLINE, .key = boot->words},
-                        "remove the arguments from the kernel command line: hugeplan "
-                        "reserves the pages early enough (for gigantic pages see "
-                        "hugeplanctl cmdline)",
-                        "the kernel reserves %s at boot, and %s %s",
-                        format_page_count_and_size(run->arena, boot->pages, boot->page_size_bytes),
-                        is_kept ? "with ExistingPages=keep the instances need in addition:"
-                                : "the instances need only",
-                        format_page_count_and_size(run->arena, wanted, boot->page_size_bytes));
-        }
-}
-
 /* ---- beyond the pools ---- */
 
 static void find_overcommit(RuleRun *run) {
@@ -425,7 +399,6 @@ static const RuleRow rows[] = {
         {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_others},
         {RULE_HUGETLB_SIGBUS, NULL, NULL, find_sigbus},
         {RULE_IDLE_PAGES, NULL, NULL, find_idle_pages},
-        {RULE_BOOT_PAGES, NULL, NULL, find_boot_pages},
         {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
         {RULE_FELL_BACK, NULL, add_proved, NULL},
         {RULE_OFF_PLAN, NULL, add_proved, NULL},

@@ -183,11 +183,9 @@ static void read_facts(Check *check, const HostWrites *writes) {
         view->setting_sources = setting_sources_find(root, arena, view->topology);
         Overlay overlay = host_after(arena, check->sources, view->config, view->plan, writes,
                                      &check->dropins);
-        HostFacts *facts = host_facts_read(arena, &overlay.sources, view->config, view->topology,
-                                           view->figures);
 
-        alert_logs_read(root, arena, facts);
-        view->facts = facts;
+        view->facts = host_facts_read(arena, &overlay.sources, view->config, view->topology,
+                                      view->figures);
 }
 
 /* Adds problems in the databases' own files, if an instance's size depends on them. */
@@ -207,8 +205,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         Arena *arena = command->arena;
         const Look *look = local_load(command, true, NULL);
         HostSources sources = host_sources(command->root, arena);
-        Overlay overlay = overlay_over(arena, &sources.sources);
-        Check check = {.command = command, .view = view, .sources = &overlay.sources};
+        Check check = {.command = command, .view = view, .sources = &sources.sources};
         Diags problems = diags_in(arena);
         ProofList *own = ARENA_NEW(arena, ProofList);
 
@@ -217,7 +214,6 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         *view = local_view(look);
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
-        oracle_files_add(command->root, arena, &overlay);
         read_facts(&check, &look->host.writes);
         /* Problems that the plan leaves; conflicts_add() reports the group that it replaces. */
         VEC_FOREACH(problem, &look->host_problems.list)
@@ -255,8 +251,6 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         view->page_users = page_users_find(command->root, arena, look->topology);
         view->proofs = proofs ? proofs : own;
         view->history = journal_read(command);
-        view->boot_line =
-                kernel_line_read(arena, look->topology->kernel_command_line, NULL, look->topology);
         Findings findings = rules_judge(arena, view, &problems);
 
         /* Only root can read other users' processes and the files of their databases. */

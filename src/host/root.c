@@ -214,9 +214,7 @@ typedef struct Reading {
         Arena *arena;
         const char *path;
         size_t max;
-        bool is_cut; /* reads at most max bytes; otherwise more than max bytes are -EFBIG */
-        off_t size;  /* of a regular file; negative: not known */
-        off_t start;
+        off_t size; /* of a regular file; negative: not known */
 } Reading;
 
 /* Returns whether the end is reached after a short read, so that no further read(2) is needed. A regular file ends at
@@ -239,10 +237,8 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
         char buffer[4096];
 
         for (;;) {
-                size_t room = reading->is_cut ? MIN(sizeof(buffer), reading->max - text.length)
-                                              : sizeof(buffer);
-                ssize_t n = TEMP_FAILURE_RETRY(
-                        pread(fd, buffer, room, reading->start + (off_t) text.length));
+                ssize_t n =
+                        TEMP_FAILURE_RETRY(pread(fd, buffer, sizeof(buffer), (off_t) text.length));
 
                 if (n < 0)
                         return -errno;
@@ -251,7 +247,7 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
                 if (text.length + (size_t) n > reading->max)
                         return -EFBIG;
                 text_add_n(&text, buffer, (size_t) n);
-                if ((size_t) n < room && is_end(reading, &text))
+                if ((size_t) n < sizeof(buffer) && is_end(reading, &text))
                         break;
         }
         text_add(&text, "");
@@ -266,7 +262,7 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
                      void *userdata, char **ret, size_t *ret_size) {
         struct stat st;
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata, &st);
-        const Reading reading = {root, arena, path, max, false, fd < 0 ? -1 : st.st_size, 0};
+        const Reading reading = {root, arena, path, max, fd < 0 ? -1 : st.st_size};
 
         return root_note(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
@@ -286,20 +282,9 @@ int root_read_in(const Root *root, Arena *arena, const RootFolder *folder, const
                                     O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
         if (fd < 0 || fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
                 return root_read_judged(root, arena, path, max, keep_stat, ret_st, ret, ret_size);
-        const Reading reading = {root, arena, path, max, false, ret_st->st_size, 0};
+        const Reading reading = {root, arena, path, max, ret_st->st_size};
 
         return root_note(root, path, read_all(&reading, fd, ret, ret_size));
-}
-
-int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                  size_t *ret_size) {
-        struct stat st;
-        CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL, &st);
-        int r = fd == -EISDIR ? -EINVAL : fd;
-        const off_t start = fd < 0 ? 0 : MAX(st.st_size - (off_t) max, (off_t) 0);
-        const Reading reading = {root, arena, path, max, true, -1, start};
-
-        return root_note(root, path, fd < 0 ? r : read_all(&reading, fd, ret, ret_size));
 }
 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
@@ -307,7 +292,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
         CLEANUP(close_fd) int fd = -EINVAL;
         CLEANUP(close_fd) int found = -1;
-        const Reading reading = {root, arena, path, max, false, -1, 0};
+        const Reading reading = {root, arena, path, max, -1};
         const int *kept = root->kept ? index_find(root->kept, path) : NULL;
         struct stat st;
 

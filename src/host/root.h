@@ -66,10 +66,6 @@ typedef int (*RootJudge)(void *userdata, const struct stat *st);
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
                      void *userdata, char **ret, size_t *ret_size);
 
-/* Reads the last MAX bytes of a regular file, for logs, which may be large. */
-int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                  size_t *ret_size);
-
 /* Reads a whole file of the kernel, by a path of model/names.h. Returns -EINVAL for other paths. */
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size);

@@ -2,7 +2,6 @@
 #include "inspect/kept.h"
 
 #include "base/text.h"
-#include "check/host_facts.h"
 #include "engines/reader.h"
 #include "model/names.h"
 #include "read/kernel_line.h"
@@ -376,7 +375,6 @@ typedef enum Kind {
         KIND_OURS,   /* whole lines, without comments */
         KIND_FIELDS, /* lines of fields */
         KIND_MAPS,   /* addresses, and the kind of memory mapped */
-        KIND_ALERTS, /* an alert log */
 } Kind;
 
 typedef struct FileKind {
@@ -407,7 +405,6 @@ static const FileKind kinds[] = {
         {"*/orabasetab", KIND_FIELDS, ":# \t", 1U << 0 | 1U << 1 | 1U << 3},
         {PATH_FSTAB, KIND_FIELDS, " \t", 1U << 1},
         {"/etc/security/*", KIND_FIELDS, "#", 0, "memlock"},
-        {"*/alert_*.log", KIND_ALERTS},
         {"*", KIND_WORDS},
 };
 
@@ -463,7 +460,6 @@ static void keep_map(const Reading *reading, const char *at, const char *end) {
 }
 
 static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
-        Arena *scratch = reading->scratch;
         const char *last = reading->bytes + size;
 
         for (const char *at = reading->bytes; at < last; at++) {
@@ -485,10 +481,6 @@ static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
                         break;
                 case KIND_MAPS:
                         keep_map(reading, at, end);
-                        break;
-                case KIND_ALERTS:
-                        if (host_facts_is_alert(scratch, arena_strdup_to(scratch, at, end)))
-                                keep(reading, at, end);
                         break;
                 case KIND_WORDS:
                         keep_words(reading, at, end);

@@ -13,11 +13,6 @@ enum {
         ENTRIES_MAX = 1024,
         LINES_MAX = 65536,
         HOME_BYTES_MAX = 4096,
-        LOG_BYTES_MAX = 1 << 20, /* the last part of the log: some hundred starts */
-        SIDS_MAX = 64,
-        NAMES_MAX = 256,
-        ERROR_MAX = 200,
-        FILE_MAX = 4096,
 };
 
 /* ---- oratab: in the reader ---- */
@@ -73,99 +68,6 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
                             reader_ask(root, arena, &person, READER_USEC, list_entries, NULL, &list)
                                     ? ""
                                     : oracle_entries_write(arena, list, paths[i]));
-                json_decref(list);
-        }
-}
-
-/* ---- alert logs ---- */
-
-/* NAME is DB_UNIQUE_NAME, which is not known here: each directory that has the SID is tried. */
-static void read_logs_of(const Root *root, Arena *arena, const OracleInstance *sid,
-                         HostFacts *facts) {
-        const char *product = strstr(sid->home, "/product/");
-        Names names = {};
-        size_t n = 0;
-
-        /* A SID with a slash could lead to another directory. */
-        if (!product || *sid->home != '/' || *sid->sid == '\0' || *sid->sid == '.' ||
-            strchr(sid->sid, '/'))
-                return;
-        const char *directory =
-                arena_printf(arena, "%.*s/diag/rdbms", (int) (product - sid->home), sid->home);
-
-        root_list(root, arena, directory, &names);
-        VEC_FOREACH(name, &names) {
-                const char *path = arena_printf(arena, "%s/%s/%s/trace/alert_%s.log", directory,
-                                                *name, sid->sid, sid->sid);
-                SourceText text = {};
-                char *bytes;
-
-                if (n++ == NAMES_MAX)
-                        return;
-                if (root_read_end(root, arena, path, LOG_BYTES_MAX, &bytes, &text.size) < 0)
-                        continue;
-                text.text = bytes;
-                host_facts_add_alert(arena, facts, sid->sid, path, &text);
-                return;
-        }
-}
-
-json_t *alert_to_json(Arena *arena, const OracleAlert *alert) {
-        return json_pack("[sooos?]", text_printable(arena, alert->file),
-                         count_to_json(alert->page_size_bytes),
-                         count_to_json(alert->available_pages),
-                         count_to_json(alert->expected_pages),
-                         alert->error ? text_excerpt(arena, alert->error, ERROR_MAX) : NULL);
-}
-
-static json_t *read_there(void *userdata, Arena *arena, HostSources *sources) {
-        HostFacts found = {};
-
-        read_logs_of(sources->root, arena, userdata, &found);
-        return VEC_TO_JSON(alert, &found.alerts, alert_to_json(arena, alert));
-}
-
-bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *ret) {
-        json_int_t size, available, expected;
-        const json_t *error;
-        const char *file;
-
-        /* json_unpack() has no format letter for a value that may be null. */
-        if (json_unpack(json, "[sIIIo!]", &file, &size, &available, &expected, &error) < 0 ||
-            !(json_is_string(error) || json_is_null(error)) || size <= 0 || available < 0 ||
-            expected <= 0)
-                return false;
-        *ret = (OracleAlert){
-                .sid = sid,
-                .page_size_bytes = (uint64_t) size,
-                .available_pages = (uint64_t) available,
-                .expected_pages = (uint64_t) expected,
-                .error = json_is_string(error)
-                                 ? text_excerpt(arena, json_string_value(error), ERROR_MAX)
-                                 : NULL,
-                .file = text_excerpt(arena, file, FILE_MAX),
-        };
-        return true;
-}
-
-void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
-        for (size_t k = 0; k < MIN(facts->sids.n, (size_t) SIDS_MAX); k++) {
-                OracleInstance *sid = &facts->sids.items[k];
-                json_t *list = NULL, *row;
-                OracleAlert alert;
-                Person person;
-                size_t i;
-
-                if (!root_is_host(root)) {
-                        read_logs_of(root, arena, sid, facts);
-                        continue;
-                }
-                owner_to_read(arena, sid->home, &person);
-                if (reader_ask(root, arena, &person, READER_USEC, read_there, sid, &list))
-                        continue;
-                json_array_foreach(list, i, row)
-                        if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))
-                                *vec_push(arena, &facts->alerts) = alert;
                 json_decref(list);
         }
 }

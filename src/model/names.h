@@ -107,7 +107,6 @@
 #define PATH_SHMMAX            PATH_PROC_SYS "kernel/shmmax"
 #define PATH_SHMALL            PATH_PROC_SYS "kernel/shmall"
 #define PATH_HUGETLB_SHM_GROUP PATH_PROC_SYS "vm/hugetlb_shm_group"
-#define PATH_DIRTY_BACKGROUND  PATH_PROC_SYS "vm/dirty_background_ratio"
 
 /* Other programs' configuration that sets what hugeplan manages, and hugeplan's guard in sysctl.d. */
 #define NAME_SYSCTL_DIR         "sysctl.d"

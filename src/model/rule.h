@@ -13,21 +13,10 @@
         X(PG_OFF, "pg-off", WARNING, true,                                                        \
           "PostgreSQL does not take the pages that are reserved for it")                          \
         X(PG_SHORT, "pg-short", ERROR, true, "PostgreSQL needs more pages than are planned")      \
-        X(PG_NAIVE, "pg-naive", ERROR, true,                                                      \
-          "the plan is shared_buffers alone, which is never enough")                              \
-        X(PG_TIGHT, "pg-tight", NOTICE, false, "the planned pages may be too few for PostgreSQL") \
-        X(PG_CMDLINE, "pg-cmdline", NOTICE, false,                                                \
-          "settings on PostgreSQL's command line change its size")                                \
         X(PG_SYSV, "pg-sysv", ERROR, true,                                                        \
           "PostgreSQL takes no huge pages for System V shared memory")                            \
         X(PG_PAGESIZE, "pg-pagesize", ERROR, true,                                                \
           "PostgreSQL takes pages of another size than the plan has")                             \
-        X(PG_DASH, "pg-dash", NOTICE, false, "the unit hides that PostgreSQL did not start")      \
-        X(PG_VERSION, "pg-version", WARNING, true,                                                \
-          "the size was learned from another major version")                                      \
-        X(PG_IO, "pg-io", NOTICE, false, "asynchronous I/O changes how much PostgreSQL needs")    \
-        X(PG_WRITEBACK, "pg-writeback", NOTICE, false,                                            \
-          "gigabytes of written pages gather before the kernel writes them")                      \
         X(ORA_AMM, "ora-amm", ERROR, true,                                                        \
           "Oracle's automatic memory management takes no huge pages")                             \
         X(ORA_FALSE, "ora-false", WARNING, true,                                                  \
@@ -38,36 +27,17 @@
         X(ORA_SHORT, "ora-short", WARNING, true, "the SGA needs more pages than are planned")     \
         X(ORA_MEMLOCK, "ora-memlock", ERROR, true,                                                \
           "the unit's memlock limit is below the shared memory")                                  \
-        X(ORA_MEMLOCK_UNIT, "ora-memlock-unit", WARNING, true,                                    \
-          "limits.conf does not apply to services")                                               \
         X(ORA_GROUP, "ora-group", ERROR, true,                                                    \
           "the kernel refuses System V huge pages to this owner")                                 \
         X(ORA_SHM, "ora-shm", ERROR, true, "the kernel's limits for shared memory are too low")   \
-        X(ORA_ASM, "ora-asm", NOTICE, false, "an ASM or repository instance is not planned for")  \
-        X(ORA_THP, "ora-thp", NOTICE, false,                                                      \
-          "Oracle recommends madvise for this kernel and version")                                \
-        X(ORA_70, "ora-70", WARNING, false, "huge pages are more than Oracle recommends")         \
-        X(ORA_ALERT, "ora-alert", WARNING, true, "Oracle's last start found too few huge pages")  \
         X(MY_OFF, "my-off", WARNING, true,                                                        \
           "the server does not take the pages that are reserved for it")                          \
-        X(MY_POOL_ONLY, "my-pool-only", ERROR, true,                                              \
-          "the plan is the buffer pool alone, which is never enough")                             \
         X(MY_SHORT, "my-short", WARNING, true, "the server needs more pages than are planned")    \
         X(MARIA_1G, "maria-1g", WARNING, true, "MariaDB takes others' gigantic pages first")      \
-        X(MARIA_MEMLOCK, "maria-memlock", WARNING, true, "the server may not lock its memory")    \
-        X(MYSQL_CHUNK, "mysql-chunk", NOTICE, false,                                              \
-          "small chunks of the buffer pool waste huge pages")                                     \
-        X(MY_MEMLOCK_BYTES, "my-memlock-bytes", NOTICE, false,                                    \
-          "the unit's memlock limit is in bytes, not in kB")                                      \
-        X(MY_RESIZE, "my-resize", NOTICE, false, "the buffer pool cannot be resized online")      \
         X(THP_ALWAYS, "thp-always", WARNING, true, "transparent huge pages harm this database")   \
         X(THP_NEVER, "thp-never", WARNING, false, "this database prefers transparent huge pages") \
-        X(NODE_EXCEEDED, "node-exceeded", ERROR, true,                                            \
-          "the instances together need more than there is")                                       \
         X(PLAN_70, "plan-70", NOTICE, false, "most of the memory becomes huge pages")             \
         X(IDLE_PAGES, "idle-pages", WARNING, false, "pages that no instance needs are idle")      \
-        X(BOOT_PAGES, "boot-pages", WARNING, false,                                               \
-          "the kernel command line reserves pages outside the plan")                              \
         X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false,                                   \
           "surplus pages hide a shortage until it hurts")                                         \
         X(FELL_BACK, "fell-back", WARNING, true,                                                  \
@@ -92,12 +62,8 @@
           "huge pages count against a memory limit that is too low")                              \
         X(LEARNED_STALE, "learned-stale", WARNING, true,                                          \
           "the settings need more than was learned")                                              \
-        X(AUTO_UNBOUNDED, "auto-unbounded", NOTICE, false,                                        \
-          "a learned size has no bound on a host of several owners")                              \
         X(GATE_CUT_OFF, "gate-cut-off", WARNING, true,                                            \
           "the gate cannot reach hugepland from its unit")                                        \
-        X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
-          "a memlock limit of logins is not valid")                                               \
         X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \
           "a logout may remove the database's shared memory")                                     \
         X(BOOT_UNCOUNTED, "boot-uncounted", WARNING, false,                                       \

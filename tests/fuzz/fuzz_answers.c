@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
- * may have the reader. The first byte says which: 'f' what was gathered, 'o' entries of oratab, 'a' rows of alert logs,
+ * may have the reader. The first byte says which: 'f' what was gathered, 'o' entries of oratab,
  * 'l' what a gate says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
@@ -176,19 +176,6 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
                 read_learned(arena, json);
         else if (json && kind == 'o')
                 read_entries(arena, json);
-        else if (json) {
-                OracleAlert alert;
-                json_t *row;
-                size_t i;
-
-                json_array_foreach(json, i, row) {
-                        if (!alert_from_json(arena, row, "DB", &alert))
-                                continue;
-                        require(alert.page_size_bytes > 0 && alert.expected_pages > 0);
-                        require_printable(alert.file);
-                        require_printable(alert.error);
-                }
-        }
         json_decref(json);
 }
 

@@ -95,7 +95,7 @@ def wrong_rules(root: pathlib.Path, page: str) -> list[str]:
     problems += [f"{name}: {families.count(f'{{{name},')} rows in the families of rules, not one"
                  for name in (f"RULE_{rule.upper().replace('-', '_')}" for rule in rows)
                  if families.count(f"{{{name},") != 1]
-    return problems if len(rows) > 40 else ["the pattern for rules must be fixed"]
+    return problems if len(rows) > 30 else ["the pattern for rules must be fixed"]
 
 
 def fields(root: pathlib.Path) -> list[str]:

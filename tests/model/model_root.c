@@ -464,19 +464,6 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
         return 0;
 }
 
-int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                  size_t *ret_size) {
-        size_t size = 0;
-        char *text = NULL;
-        int r = read_whole(root, arena, path, &text, &size);
-
-        if (r < 0)
-                return r == -EISDIR ? -EINVAL : r;
-        *ret = text + (size > max ? size - max : 0);
-        *ret_size = MIN(size, max);
-        return 0;
-}
-
 bool root_exists(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;

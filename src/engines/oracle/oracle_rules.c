@@ -22,14 +22,11 @@ typedef struct Sga {
 
 typedef VEC(Sga) Sgas;
 
-static SourceNames sids_of(const RuleRun *run, const RuleInstance *instance) {
-        return instance->gathered ? oracle_sids_of(run->arena, &instance->gathered->settings)
-                                  : (SourceNames){};
-}
-
 static Sgas sgas_of(RuleRun *run, const RuleInstance *instance) {
         const char *name = instance->config->name;
-        const SourceNames sids = sids_of(run, instance);
+        const SourceNames sids = instance->gathered
+                                         ? oracle_sids_of(run->arena, &instance->gathered->settings)
+                                         : (SourceNames){};
         Sgas sgas = {};
 
         VEC_FOREACH(sid, &sids)
@@ -133,20 +130,53 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- the right to use huge pages ---- */
 
+static bool has_unit(const RuleInstance *instance) {
+        return instance->facts->unit && instance->facts->unit->file->fragment_path;
+}
+
+/* The value is "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
+static bool may_lock(const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const OwnerFacts *owner = &instance->facts->owner;
+
+        if (owner->has_ids && owner->uid == 0)
+                return true;
+        const UnitAssignment *ambient =
+                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
+
+        return ambient &&
+               (*ambient->value == '~') !=
+                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
+}
+
+static uint64_t memlock_bytes(RuleRun *run, const RuleInstance *instance,
+                              const UnitAssignment **ret_assignment) {
+        const UnitFacts *unit = instance->facts->unit;
+        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
+                                           : NULL;
+        uint64_t bytes;
+
+        *ret_assignment = NULL;
+        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
+                return 8 * MIB; /* DEFAULT_RLIMIT_MEMLOCK of systemd */
+        *ret_assignment = limit;
+        return bytes;
+}
+
 /* Older kernels also grant SHM_HUGETLB if the memlock limit is as large as the segment. */
 static bool has_old_rule(const RuleRun *run) {
         return topology_kernel_is_before_5_16(run->input->topology);
 }
 
 static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
-        return rule_may_lock(instance) || (run->input->facts->limits.shm_group != UINT64_MAX &&
-                                           VEC_ANY(gid, &instance->facts->owner.gids,
-                                                   *gid == run->input->facts->limits.shm_group));
+        return may_lock(instance) || (run->input->facts->limits.shm_group != UINT64_MAX &&
+                                      VEC_ANY(gid, &instance->facts->owner.gids,
+                                              *gid == run->input->facts->limits.shm_group));
 }
 
 /* Whether the unit's memlock limit decides. */
 static bool goes_by_limit(const RuleRun *run, const RuleInstance *instance) {
-        return rule_uses_sysv(instance) && rule_has_unit(instance) && has_old_rule(run) &&
+        return rule_uses_sysv(instance) && has_unit(instance) && has_old_rule(run) &&
                !may_use_sysv(run, instance);
 }
 
@@ -163,7 +193,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
 
         if (!goes_by_limit(run, instance))
                 return;
-        uint64_t bytes = rule_memlock_bytes(run, instance, &assignment);
+        uint64_t bytes = memlock_bytes(run, instance, &assignment);
 
         if (bytes >= rule_planned_bytes(instance))
                 return;
@@ -187,16 +217,16 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
 /* hugeplan's drop-in adds the unit to the group, unless an administrator overrides that. */
 static void find_group(RuleRun *run, const RuleInstance *instance) {
         const OwnerFacts *owner = &instance->facts->owner;
-        bool has_unit = rule_has_unit(instance);
+        bool is_unit_read = has_unit(instance);
 
         if (!rule_uses_sysv(instance) || has_old_rule(run) || !owner->has_ids ||
             run->input->facts->limits.shm_group == UINT64_MAX ||
             !run->input->facts->has_own_group || may_use_sysv(run, instance) ||
-            (instance->config->unit && !has_unit))
+            (instance->config->unit && !is_unit_read))
                 return;
         const UnitAssignment *reset = NULL; /* the last line that clears the unit's groups */
 
-        for (size_t i = 0; has_unit && i < instance->facts->unit->file->assignments.n; i++) {
+        for (size_t i = 0; is_unit_read && i < instance->facts->unit->file->assignments.n; i++) {
                 const UnitAssignment *line = &instance->facts->unit->file->assignments.items[i];
 
                 if (text_equals(line->section, "Service") &&
@@ -205,7 +235,7 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
         }
         rule_report(
                 run, reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file},
-                has_unit
+                is_unit_read
                         ? arena_printf(
                                   run->arena,
                                   "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
@@ -218,81 +248,9 @@ static void find_group(RuleRun *run, const RuleInstance *instance) {
                 ", vm.hugetlb_shm_group=%" PRIu64
                 ")%s, and since Linux 5.16 a memlock limit no longer allows them: shmget() fails with EPERM (ORA-27125)",
                 instance->config->name, owner->name, run->input->facts->limits.shm_group,
-                has_unit ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
-                         : "");
-}
-
-static bool is_for_owner(const LoginLimit *limit, const OwnerFacts *owner) {
-        return owner->name && text_equals(limit->domain, owner->name);
-}
-
-static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
-        const UnitAssignment *assignment;
-
-        if (!goes_by_limit(run, instance))
-                return;
-        rule_memlock_bytes(run, instance, &assignment);
-        VEC_FOREACH(limit, &run->input->facts->login_limits) {
-                if (assignment || !is_for_owner(limit, &instance->facts->owner))
-                        continue;
-                rule_report(
-                        run,
-                        (Diag){.file = limit->origin.file,
-                               .line = limit->origin.line,
-                               .key = "memlock"},
-                        memlock_remedy(run, instance),
-                        "the limit for %s applies to logins, not to %s, which has systemd's default of 8M",
-                        instance->facts->owner.name, instance->config->unit);
-                return;
-        }
-}
-
-/* Accepts "unlimited", "infinity" and "-1"; numbers are kB. */
-static bool is_login_value(const char *value, uint64_t *ret_kib) {
-        *ret_kib = UINT64_MAX;
-        return text_equals(value, "unlimited") || text_equals(value, "infinity") ||
-               text_equals(value, "-1") || parse_u64(value, ret_kib) == 0;
-}
-
-static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
-        const typeof(run->input->facts->login_limits) *limits = &run->input->facts->login_limits;
-
-        VEC_FOREACH(limit, limits) {
-                const OwnerFacts *owner = &instance->facts->owner;
-                size_t n_later = (size_t) (limits->items + limits->n - limit - 1);
-                uint64_t kib, later_kib;
-                bool is_value = is_login_value(limit->value, &kib);
-
-                if (!rule_uses_sysv(instance) || !is_for_owner(limit, owner))
-                        continue;
-                /* By a later line for the owner, such as hugeplan's. pam_limits ignores malformed lines. */
-                bool is_overruled = ARRAY_ANY(later, limit + 1, n_later,
-                                              is_for_owner(later, owner) &&
-                                                      is_login_value(later->value, &later_kib) &&
-                                                      (text_equals(later->type, limit->type) ||
-                                                       text_equals(later->type, "-")));
-
-                if (is_overruled ||
-                    (is_value && (mul_saturated(kib, KIB) >= rule_planned_bytes(instance) ||
-                                  !has_old_rule(run))))
-                        continue;
-                Diag diag = {
-                        .file = limit->origin.file, .line = limit->origin.line, .key = "memlock"};
-
-                diag.text =
-                        is_value
-                                ? arena_printf(
-                                          run->arena,
-                                          "%s started by hand as %s may lock %s (the number is kB), and needs %s",
-                                          instance->config->name, limit->domain,
-                                          format_size(run->arena, mul_saturated(kib, KIB)),
-                                          format_size(run->arena, rule_planned_bytes(instance)))
-                                : arena_printf(run->arena,
-                                               "'%s' is not a number: pam_limits ignores the line",
-                                               limit->value);
-                diag.remedy = "write unlimited, or a number of kB";
-                rule_add(run, &diag);
-        }
+                is_unit_read
+                        ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
+                        : "");
 }
 
 /* ---- limits of the kernel ---- */
@@ -360,101 +318,6 @@ static void find_shm(RuleRun *run) {
                         pages, limits->shmall_pages);
 }
 
-/* ---- the host's other instances ---- */
-
-/* Whether INSTANCE is Oracle's and has this SID, by its parameter file, its name, or among its settings' SIDs. */
-static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const char *sid) {
-        const InstanceConfig *config = instance->config;
-        const char *file = config->config_file  ? config->config_file
-                           : instance->gathered ? instance->gathered->config_file
-                                                : NULL;
-        const char *of_file = file ? oracle_sid_of_file(run->arena, file) : NULL;
-
-        if (!text_equals(config->engine->name, "oracle"))
-                return false;
-        if (strcasecmp(of_file ? of_file : config->name, sid) == 0 ||
-            strcasecmp(config->name, sid + strspn(sid, "+-")) == 0)
-                return true;
-        const SourceNames own = sids_of(run, instance);
-
-        return VEC_ANY(each, &own, *each && strcasecmp(*each, sid) == 0);
-}
-
-static void find_asm(RuleRun *run) {
-        VEC_FOREACH(sid, &run->input->facts->sids) {
-                bool is_asm = text_starts_with(sid->sid, "+");
-                bool is_planned = ARRAY_ANY(instance, run->instances, run->n_instances,
-                                            is_of_sid(run, instance, sid->sid));
-
-                if (!rule_has_engine(run, "oracle") || is_planned ||
-                    !(is_asm || text_equals(sid->sid, "-MGMTDB")))
-                        continue;
-                rule_report(
-                        run, rule_at_setting(run, &(Setting){.origin = sid->origin}),
-                        is_asm ? "describe it in /etc/hugeplan.d if SHOW PARAMETER "
-                                 "memory_target says 0, else silence this rule"
-                               : "describe it in /etc/hugeplan.d, or silence this rule",
-                        is_asm ? "%s is not planned for: with MEMORY_TARGET=0 an ASM instance takes huge pages as well, which another instance then lacks"
-                               : "%s, the Grid Infrastructure repository, is not planned for: it may take up to 1G of huge pages, which another instance then lacks",
-                        sid->sid);
-        }
-}
-
-static void find_thp(RuleRun *run, const RuleInstance *instance) {
-        const char *version = instance->gathered ? instance->gathered->version : NULL;
-        const char *release = run->input->topology->kernel_release;
-        uint64_t major;
-
-        if (!version)
-                version = instance->config->learned.version;
-        if (!version || !release || !strstr(release, "uek") ||
-            topology_kernel_is_older(run->input->topology, 5, 15) ||
-            parse_major_version(version, &major) < 0 || major < 21 ||
-            run->input->thp->policy != THP_NEVER)
-                return;
-        rule_report(
-                run, (Diag){.file = instance->config->file, .key = "TransparentHugePages"},
-                "write TransparentHugePages=madvise in its file",
-                "%s is Oracle %s on UEK (%s): from 21c on Oracle's guides recommend transparent huge pages 'madvise' there, and the host gets 'never'",
-                instance->config->name, version, release);
-}
-
-static void find_70(RuleRun *run) {
-        if (rule_has_engine(run, "oracle"))
-                rule_add_if_most(
-                        run,
-                        "Oracle recommends at most 70%, because PGA, processes and page cache need the rest",
-                        "lower sga_max_size somewhere, or add memory");
-}
-
-/* If the plan has enough pages, the next start finds them: then this is only a notice. */
-static void find_alert(RuleRun *run, const RuleInstance *instance) {
-        VEC_FOREACH(alert, &run->input->facts->alerts) {
-                bool is_enough = alert->expected_pages <= instance->planned->pages_wanted;
-
-                if (!is_of_sid(run, instance, alert->sid) ||
-                    alert->available_pages >= alert->expected_pages)
-                        continue;
-                Diag diag = {.file = alert->file};
-
-                diag.text = arena_printf(
-                        run->arena,
-                        "at its last start %s expected %s pages of %s and found %s%s; the plan has %s",
-                        instance->config->name, format_count(run->arena, alert->expected_pages),
-                        format_page_size(run->arena, alert->page_size_bytes),
-                        format_count(run->arena, alert->available_pages),
-                        alert->error ? arena_printf(run->arena, " (%s)", alert->error) : "",
-                        format_count(run->arena, instance->planned->pages_wanted));
-                diag.remedy =
-                        is_enough
-                                ? "the plan has enough for it: restart it when hugeplanctl status "
-                                  "says ready, and check again"
-                                : arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
-                                               alert->expected_pages, instance->config->file);
-                rule_add_as(run, is_enough ? SEVERITY_NOTICE : SEVERITY_WARNING, &diag);
-        }
-}
-
 static const RuleRow rows[] = {
         {RULE_ORA_AMM, "oracle", find_amm, NULL},
         {RULE_ORA_FALSE, "oracle", find_large_pages, NULL},
@@ -462,14 +325,8 @@ static const RuleRow rows[] = {
         {RULE_ORA_AUTO, "oracle", find_large_pages, NULL},
         {RULE_ORA_SHORT, "oracle", find_short, NULL},
         {RULE_ORA_MEMLOCK, NULL, find_memlock, NULL},
-        {RULE_ORA_MEMLOCK_UNIT, NULL, find_memlock_unit, NULL},
         {RULE_ORA_GROUP, NULL, find_group, NULL},
         {RULE_ORA_SHM, NULL, NULL, find_shm},
-        {RULE_ORA_ASM, NULL, NULL, find_asm},
-        {RULE_ORA_THP, "oracle", find_thp, NULL},
-        {RULE_ORA_70, NULL, NULL, find_70},
-        {RULE_ORA_ALERT, "oracle", find_alert, NULL},
-        {RULE_LIMITS_MEMLOCK, NULL, find_login_limits, NULL},
 };
 
 const RuleFamily rules_oracle = {rows, ARRAY_LEN(rows)};

@@ -65,25 +65,6 @@ TREE_TEST(read_file_limits) {
                          -EFBIG);
 }
 
-TREE_TEST(read_end) {
-        char *text = NULL;
-        size_t size = 77;
-
-        tree_write(tree, "/log", "first\nsecond\n");
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 100, &text, &size), 0);
-        assert_text(text, "first\nsecond\n");
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
-        assert_int_equal(size, 7);
-        assert_text(text, "second\n");
-        /* Larger than 32 bits say, and nearly all of it a hole. */
-        assert_int_equal(truncate(tree_path(tree, "/log"), (off_t) 5 << 30), 0);
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
-        assert_int_equal(size, 7);
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/none", 7, &text, &size), -ENOENT);
-        assert_int_equal(mkfifo(tree_path(tree, "/pipe"), 0644), 0);
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/pipe", 7, &text, &size), -EINVAL);
-}
-
 /* A FIFO that nobody writes to, a socket, a device: refused at once. */
 TREE_TEST(special_files) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -130,15 +111,12 @@ TREE_TEST(looks_before_it_opens) {
         Writer writer = {.path = tree_path(tree, "/fifo"), .fd = -1};
         char *text = NULL;
         pthread_t thread;
-        size_t size;
 
         alarm(10);
         assert_int_equal(mkfifo(writer.path, 0644), 0);
         assert_int_equal(pthread_create(&thread, NULL, open_for_writing, &writer), 0);
         usleep(20000); /* it has come to the FIFO, most likely */
         assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
-                         -EINVAL);
-        assert_int_equal(root_read_end(tree->root, tree->arena, "/fifo", 100, &text, &size),
                          -EINVAL);
         usleep(20000);
         assert_false(writer.is_let_in);
@@ -160,7 +138,6 @@ TREE_TEST(links_to_what_is_no_file) {
                                               "/sys/kernel/fscaps"};
         CLEANUP(root_freep) Root *host = NULL;
         char *text = NULL;
-        size_t size;
 
         assert_int_equal(root_open("/", &host), 0);
         for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
@@ -172,8 +149,6 @@ TREE_TEST(links_to_what_is_no_file) {
                 int r = root_read_file(host, tree->arena, path, 1 << 20, &text, NULL);
 
                 assert_true(r == -EINVAL || r == -EISDIR);
-                assert_int_equal(root_read_end(host, tree->arena, path, 100, &text, &size),
-                                 -EINVAL);
                 assert_int_equal(
                         root_read_file(host, tree->arena, targets[i], 1 << 20, &text, NULL), r);
         }

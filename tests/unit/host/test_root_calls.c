@@ -191,7 +191,6 @@ TREE_TEST(a_file_that_cannot_be_read) {
         CLEANUP(root_freep) Root *host = open_host();
         char *text = NULL;
         uint64_t number = 7;
-        size_t size;
 
         tree_write(tree, "/sys/nr", "1234\n");
         tree_write(tree, "/sys/large", long_text(tree));
@@ -206,10 +205,6 @@ TREE_TEST(a_file_that_cannot_be_read) {
                         arm(CALL_READ, at, errors[i]);
                         assert_int_equal(root_read_file(tree->root, tree->arena, "/sys/large", 8000,
                                                         &text, NULL),
-                                         -errors[i]);
-                        arm(CALL_READ, at, errors[i]);
-                        assert_int_equal(root_read_end(tree->root, tree->arena, "/sys/large", 5000,
-                                                       &text, &size),
                                          -errors[i]);
                         arm(CALL_READ, at, errors[i]);
                         assert_int_equal(
@@ -229,19 +224,13 @@ TREE_TEST(a_file_that_cannot_be_read) {
 
 /* "1234" must not become 1. */
 TREE_TEST(short_reads) {
-        char *text = NULL;
         uint64_t number = 7;
-        size_t size;
 
         tree_write(tree, "/sys/nr", "1234\n");
         for (unsigned at = 1; at <= 2; at++) {
                 arm(CALL_READ, at, 0);
                 assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), 0);
                 assert_true(number == 1234);
-                arm(CALL_READ, at, 0);
-                assert_int_equal(
-                        root_read_end(tree->root, tree->arena, "/sys/nr", 10, &text, &size), 0);
-                assert_int_equal(size, 5);
         }
         arm(CALL_NONE, 0, 0);
 }

@@ -81,7 +81,6 @@ ROOT_TEST(is_the_model) {
 ROOT_TEST(files) {
         const Root *root = fixture->root;
         char *text;
-        size_t size;
 
         assert_false(root_exists(root, "/etc"));
         assert_int_equal(root_write_file(root, "/etc/a/b.conf", "one\n", 0644), 0);
@@ -96,10 +95,6 @@ ROOT_TEST(files) {
         assert_int_equal(root_read_file(root, fixture->arena, "/etc/a", 9, &text, NULL), -EISDIR);
         assert_int_equal(root_read_file(root, fixture->arena, "/etc/a/b.conf", 4, &text, NULL),
                          -EFBIG);
-        assert_int_equal(root_read_end(root, fixture->arena, "/etc/a/b.conf", 3, &text, &size), 0);
-        assert_int_equal(size, 3);
-        assert_memory_equal(text, "ur\n", 3);
-        assert_int_equal(root_read_end(root, fixture->arena, "/etc/a", 3, &text, &size), -EINVAL);
         assert_int_equal(root_write_file(root, "/etc/a", "x", 0644), -EISDIR);
         assert_int_equal(root_write_file(root, "/etc/a/b.conf/c", "x", 0644), -ENOTDIR);
         assert_int_equal(root_remove(root, "/etc/a"), -EISDIR);
