@@ -86,47 +86,10 @@ static bool is_serving(const KernelAdvice *advice) {
 
 /* ---- the wanted arguments ---- */
 
-/* What the pools of one page size need together. */
-typedef struct SizeNeed {
-        uint64_t pages;
-        uint64_t even_pages; /* the fewest that, spread evenly, suffice for each node */
-        bool is_short;       /* on some node the line asks for less */
-} SizeNeed;
-
-/* IS_MERGED: never less than the line asks for, because other programs may need it. */
-static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
-        IdSet nodes = topology_memory_nodes(adviser->topology);
-        uint64_t n_nodes = MAX(id_set_count(&nodes), 1U);
-        SizeNeed need = {};
-
-        VEC_FOREACH(pool, &adviser->advice->pools) {
-                uint64_t pages = MAX(pool->planned_pages, is_merged ? pool->present_pages : 0),
-                         rank = 0;
-
-                if (pool->page_size_bytes != page_size_bytes || pages == 0)
-                        continue;
-                ID_SET_FOREACH(id, &nodes)
-                        rank += id < pool->node;
-                need.pages = add_saturated(need.pages, pages);
-                need.even_pages = MAX(need.even_pages,
-                                      add_saturated(mul_saturated(pages - 1, n_nodes), rank + 1));
-                need.is_short = need.is_short || pool->present_pages < pool->planned_pages;
-        }
-        return need;
-}
-
 /* Returns whether the kernel supports no page counts by node. */
 static bool is_spread(const Adviser *adviser) {
         return adviser->topology->n_nodes > 1 &&
                kernel_no_node_counts(adviser->arena, adviser->topology);
-}
-
-/* Returns whether only the firmware can provide what is missing (pseries_alloc_bootmem_huge_page()). */
-static bool is_of_firmware(const Adviser *adviser, uint64_t page_size_bytes) {
-        return page_size_bytes == 16 * GIB && kernel_is_power(adviser->topology) &&
-               VEC_ANY(pool, &adviser->advice->pools,
-                       pool->page_size_bytes == page_size_bytes &&
-                               pool->found_pages < pool->planned_pages);
 }
 
 /* Returns whether the plan's gigantic pages come from hugetlb_cma=, at run time. */
@@ -138,33 +101,24 @@ static bool is_from_cma(const Adviser *adviser) {
                !VEC_ANY(pool, &adviser->advice->pools, pool->present_pages > 0);
 }
 
-/* Returns whether the line is not to ask for pages of this size. If an even spread exceeds the plan only by rounding, it
- * is used; else most of the reserved pages would be on nodes where they are not wanted. A line that already asks for
- * enough is not judged. */
-static bool is_left_out(const Adviser *adviser, uint64_t page_size_bytes) {
-        const SizeNeed need = size_need(adviser, page_size_bytes, false);
-
-        return is_of_firmware(adviser, page_size_bytes) || is_from_cma(adviser) ||
-               (is_spread(adviser) && need.is_short &&
-                need.even_pages - need.pages > adviser->topology->n_nodes);
+/* Returns whether the line does not ask for all planned pages of this size, which it could provide. */
+static bool is_short(const KernelAdvice *advice, uint64_t page_size_bytes) {
+        return VEC_ANY(pool, &advice->pools,
+                       pool->page_size_bytes == page_size_bytes && !pool->is_run_time &&
+                               pool->present_pages < pool->planned_pages);
 }
 
-/* Returns "hugepagesz=1G hugepages=0:2,1:4"; NULL: no pages of this size. */
+/* Returns "hugepagesz=1G hugepages=0:2,1:4"; NULL: no pages of this size. IS_MERGED: never less than the line asks for,
+ * because other programs may need it. */
 static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
         char *size = format_page_size(adviser->arena, page_size_bytes);
         bool is_single = adviser->topology->n_nodes <= 1;
-        uint64_t even_pages = size_need(adviser, page_size_bytes, is_merged).even_pages;
         Text text = text_in(adviser->arena);
 
-        if (even_pages == 0 || is_left_out(adviser, page_size_bytes))
-                return NULL;
-        if (is_spread(adviser))
-                return arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64, size,
-                                    even_pages);
         VEC_FOREACH(pool, &adviser->advice->pools) {
                 uint64_t pages = MAX(pool->planned_pages, is_merged ? pool->present_pages : 0);
 
-                if (pool->page_size_bytes != page_size_bytes || pages == 0)
+                if (pool->page_size_bytes != page_size_bytes || pages == 0 || pool->is_run_time)
                         continue;
                 if (text.length == 0)
                         text_printf(&text, "hugepagesz=%s hugepages=", size);
@@ -188,7 +142,9 @@ static void add_change(Adviser *adviser, const KernelChange *change) {
 
 /* The first phrase of this size is replaced by the wanted one; the others are removed. */
 static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
-        uint64_t planned = size_need(adviser, page_size_bytes, false).pages;
+        uint64_t planned =
+                VEC_SUM(pool, &adviser->advice->pools,
+                        pool->page_size_bytes == page_size_bytes ? pool->planned_pages : 0);
         bool is_merged = true;
 
         /* An even spread of no more pages than planned is replaced by the plan's split. */
@@ -222,25 +178,6 @@ static Diag of_line(ProblemKind kind, const char *words, const char *remedy) {
         return diag;
 }
 
-static void judge_numa(Adviser *adviser) {
-        const Config *config = adviser->config;
-        const KernelLine *line = adviser->line;
-        const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
-        const InstanceConfig *preference = ARRAY_FIND(
-                instance, config->instances, config->n_instances,
-                !instance->refusal && (instance->has_nodes || instance->n_node_memory > 0));
-
-        if (!preference || !numa || !text_equals(numa->value, "off") ||
-            VEC_ANY(problem, &line->problems.list,
-                    text_equals(problem->id, problem_id(PROBLEM_CMDLINE_NUMA_OFF))))
-                return;
-        add_change(adviser, &(KernelChange){.from = numa->word});
-        diags_report(&adviser->advice->problems,
-                     of_line(PROBLEM_CMDLINE_NUMA_OFF, numa->word,
-                             "remove numa=off, or Nodes= and NodeMemory= from the instances"),
-                     "makes the host a single node, but instance %s names nodes", preference->name);
-}
-
 static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
         Diags *problems = &adviser->advice->problems;
         char *size = format_page_size(adviser->arena, pool->page_size_bytes);
@@ -263,43 +200,6 @@ static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
                              "asks for %" PRIu64
                              " pages of %s on node %u beyond the plan; they are left to others",
                              pool->present_pages - pool->planned_pages, size, pool->node);
-}
-
-/* Reports what happens to the plan's split if the kernel does not support one. */
-static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
-        Arena *arena = adviser->arena;
-        const SizeNeed need = size_need(adviser, page_size_bytes, false);
-        const char *planned = format_count(arena, need.pages);
-        const char *excess = format_count(arena, need.even_pages - need.pages);
-        const Diag diag = of_line(PROBLEM_CMDLINE_SPREAD, NULL, "leave it as it is");
-
-        if (is_of_firmware(adviser, page_size_bytes)) {
-                diags_report(
-                        &adviser->advice->problems,
-                        of_line(PROBLEM_CMDLINE_SHORT, NULL,
-                                arena_printf(
-                                        arena,
-                                        "assign %s to the partition (HMC: Huge Page Memory), and boot with hugepagesz=16G hugepages=%" PRIu64,
-                                        planned, need.pages)),
-                        "a partition with hash page tables has only those pages of 16G that its firmware provides: the kernel cannot make any");
-                return;
-        }
-        if (need.pages == 0 || !is_spread(adviser) || is_from_cma(adviser))
-                return;
-        const char *lacks = arena_printf(arena, "%s, and spreads pages of %s evenly",
-                                         kernel_no_node_counts(arena, adviser->topology),
-                                         format_page_size(arena, page_size_bytes));
-
-        if (is_left_out(adviser, page_size_bytes))
-                diags_report(
-                        &adviser->advice->problems, diag,
-                        "%s: to have the plan's %s on their nodes would take %s more. hugeplan reserves them at run time instead, before other services start",
-                        lacks, planned, excess);
-        else
-                diags_report(&adviser->advice->problems, diag, "%s: the plan's %s%s%s%s", lacks,
-                             planned, need.even_pages > need.pages ? " and " : "",
-                             need.even_pages > need.pages ? excess : "",
-                             need.even_pages > need.pages ? " more" : "");
 }
 
 /* Reports instances that do not fit even on the empty host. */
@@ -330,7 +230,6 @@ static void add_problems(Adviser *adviser) {
                 kernel_argument_find(&adviser->line->arguments, "hugetlb_cma_only");
 
         diags_add_all(problems, &adviser->line->problems);
-        judge_numa(adviser);
         /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". With hugetlb_cma_only, since
          * 6.15, the pages of hugepages= come from that memory (hugetlb_early_cma()). */
         if (cma && has_planned(adviser->advice, false) &&
@@ -351,8 +250,11 @@ static void add_problems(Adviser *adviser) {
                                 of_line(PROBLEM_CMDLINE_SPREAD, pages->words,
                                         "write hugepages=NODE:PAGES,NODE:PAGES"),
                                 "names no nodes, so the kernel spreads the pages evenly; the plan distributes them differently");
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
-                judge_skill(adviser, size->bytes);
+        if (is_spread(adviser) && has_planned(adviser->advice, true))
+                diags_report(
+                        problems, of_line(PROBLEM_CMDLINE_SPREAD, NULL, NULL),
+                        "%s: hugeplan reserves the plan's pages at run time, before other services start",
+                        kernel_no_node_counts(adviser->arena, topology));
         VEC_FOREACH(pool, &adviser->advice->pools)
                 judge_pool(adviser, pool);
         if (adviser->config->host.existing_pages == EXISTING_KEEP &&
@@ -401,7 +303,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                         };
                 }
         VEC_FOREACH(pool, &advice->pools)
-                pool->is_run_time = is_left_out(&adviser, pool->page_size_bytes);
+                pool->is_run_time = is_spread(&adviser) || is_from_cma(&adviser);
         VEC_FOREACH(phrase, &adviser.line->phrases) {
                 *vec_push(arena, &advice->phrases) = *phrase;
                 text_add_word(&present, *phrase);
@@ -411,8 +313,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
         advice->present = text_string(&present);
         advice->wanted = text_string(&wanted);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
-                if (size_need(&adviser, size->bytes, false).is_short &&
-                    !is_left_out(&adviser, size->bytes))
+                if (is_short(advice, size->bytes))
                         change_size(&adviser, size->bytes);
         VEC_FOREACH(repair, &adviser.line->repairs)
                 add_change(&adviser, repair);

@@ -194,7 +194,7 @@ static Reads reads_of(const Line *line, const Word *word) {
                 reads = rows[__builtin_ctz(found)].reads;
         else if (is_kernels && text_starts_with(name, "cmdline"))
                 reads = READS_WORD;
-        else if (is_kernels && kernel_line_has(reading->scratch, name))
+        else if (is_kernels && kernel_line_has(name))
                 reads = READS_VALUE;
         if (reads == READS_PATH && word->begin != line->command)
                 reads = READS_WORD;

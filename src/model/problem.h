@@ -68,9 +68,7 @@
         X(CONFLICT_TUNED, "conflict-tuned", WARNING, HURTS)                                 \
         X(CONFLICT_SCRIPT, "conflict-script", WARNING, ALWAYS)                              \
         /* kernel command line */                                                           \
-        X(CMDLINE_TYPO, "cmdline-typo", ERROR, HURTS)                                       \
         X(CMDLINE_BAD_VALUE, "cmdline-bad-value", ERROR, HURTS)                             \
-        X(CMDLINE_ORDER, "cmdline-order", ERROR, HURTS)                                     \
         X(CMDLINE_DUPLICATE, "cmdline-duplicate", ERROR, HURTS)                             \
         X(CMDLINE_NO_SUCH_SIZE, "cmdline-no-such-size", ERROR, HURTS)                       \
         X(CMDLINE_INVALID_NODE, "cmdline-invalid-node", ERROR, HURTS)                       \

@@ -7,21 +7,6 @@
 
 #include <string.h>
 
-/* Wrong names that are too different for the edit distance. */
-static const struct {
-        const char *written, *meant;
-} misnomers[] = {
-        {"thp", "transparent_hugepage"},
-        {"nr_hugepages", "hugepages"},
-        {"vm.nr_hugepages", "hugepages"},
-        {"hugepage_size", "hugepagesz"},
-        {"hugepages_size", "hugepagesz"},
-        {"default_hugepage_size", "default_hugepagesz"},
-        {"default_hugepages_size", "default_hugepagesz"},
-};
-
-enum { TYPO_DISTANCE = 2, TYPO_LENGTH_MIN = 7 };
-
 typedef struct Reader {
         Arena *arena;
         KernelLine *line;
@@ -91,10 +76,10 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
 
 /* ---- reporting ---- */
 
-static void tell(Reader *reader, Severity severity, ProblemKind kind, const char *words,
-                 const char *text, const char *remedy) {
+static void tell(Reader *reader, ProblemKind kind, const char *words, const char *text,
+                 const char *remedy) {
         diags_add(&reader->line->problems,
-                  &(Diag){severity, problem_id(kind), reader->file, 0, words, text, remedy});
+                  &(Diag){SEVERITY_ERROR, problem_id(kind), reader->file, 0, words, text, remedy});
 }
 
 static void add_repair(Reader *reader, const KernelChange *repair) {
@@ -105,12 +90,16 @@ static void add_repair(Reader *reader, const KernelChange *repair) {
 static void reject(Reader *reader, ProblemKind kind, const KernelChange *repair, const char *text,
                    const char *remedy) {
         add_repair(reader, repair);
-        tell(reader, SEVERITY_ERROR, kind, repair->from, text, remedy);
+        tell(reader, kind, repair->from, text, remedy);
 }
 
-static void reject_duplicate(Reader *reader, const char *words, const char *text) {
-        reject(reader, PROBLEM_CMDLINE_DUPLICATE, &(KernelChange){.from = words}, text,
-               "keep one hugepagesz= with one hugepages= for each size");
+static const char duplicate_text[] =
+        "a size or its pages are given twice; the kernel takes the first";
+static const char duplicate_remedy[] = "keep one hugepagesz= with one hugepages= for each size";
+
+static void reject_duplicate(Reader *reader, const char *words) {
+        reject(reader, PROBLEM_CMDLINE_DUPLICATE, &(KernelChange){.from = words}, duplicate_text,
+               duplicate_remedy);
 }
 
 static void add_phrase(Reader *reader, const char *words) {
@@ -160,7 +149,7 @@ static int judge_size(Reader *reader, const KernelArgument *argument) {
         char *names = topology_page_size_names(reader->arena, reader->topology);
 
         if (index < 0)
-                tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
+                tell(reader, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
                      "this CPU or kernel has no pages of that size, so the hugepages= "
                      "that follows is ignored, too",
                      *names ? arena_printf(reader->arena, "write one of %s", names)
@@ -190,25 +179,20 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
              !VEC_FIND(pages, &reader->line->pages, pages->page_size_bytes == bytes)))
                 name_size(reader, index);
         else
-                tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
-                     "this size is named twice; the kernel ignores the second, and the "
-                     "hugepages= that follows it",
-                     "keep one hugepagesz= with one hugepages= for each size");
+                tell(reader, PROBLEM_CMDLINE_DUPLICATE, argument->word, duplicate_text,
+                     duplicate_remedy);
 }
 
 static void take_default_size(Reader *reader, const KernelArgument *argument) {
-        const KernelChange removal = {.from = argument->word};
         int index;
 
         end_size_phrase(reader);
         add_phrase(reader, argument->word);
         reader->is_size_valid = false;
         if (reader->has_default)
-                reject(reader, PROBLEM_CMDLINE_DUPLICATE, &removal,
-                       "the default size is named twice; the kernel ignores the second",
-                       "keep one default_hugepagesz=");
+                reject_duplicate(reader, argument->word);
         else if ((index = judge_size(reader, argument)) < 0)
-                add_repair(reader, &removal);
+                add_repair(reader, &(KernelChange){.from = argument->word});
         else {
                 reader->has_default = true;
                 name_size(reader, index);
@@ -291,34 +275,8 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         }
 }
 
-/* Reports a hugepages= without a size before it; in "hugepages=4 hugepagesz=1G" the order is very likely wrong. */
-static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
-        const KernelArguments *all = &reader->line->arguments;
-        size_t n_later = (size_t) (all->items + all->n - argument - 1);
-        char *size = format_page_size(reader->arena, reader->default_bytes);
-        uint64_t n_sizes = ARRAY_SUM(next, argument + 1, n_later,
-                                     (uint64_t) text_equals(next->name, "hugepagesz"));
-
-        if (n_sizes == 1 &&
-            !ARRAY_ANY(next, argument + 1, n_later, text_equals(next->name, "hugepages")))
-                reject(reader, PROBLEM_CMDLINE_ORDER, &(KernelChange){.from = words},
-                       arena_printf(
-                               reader->arena,
-                               "precedes hugepagesz=, so the kernel takes pages of its default "
-                               "size, %s",
-                               size),
-                       "write hugepagesz= first, then its hugepages=");
-        else
-                tell(reader, SEVERITY_NOTICE, PROBLEM_CMDLINE_ORDER, words,
-                     arena_printf(reader->arena,
-                                  "no hugepagesz= precedes it: these are pages of the kernel's "
-                                  "default size, %s",
-                                  size),
-                     NULL);
-}
-
-static void add_pages(Reader *reader, const KernelArgument *argument, KernelPages *pages) {
-        const Wrong wrong = read_pages(reader, argument->value, pages);
+static void add_pages(Reader *reader, const char *value, KernelPages *pages) {
+        const Wrong wrong = read_pages(reader, value, pages);
         const KernelChange unclear = {.from = pages->words, .is_unclear = true};
 
         if (wrong.text) {
@@ -339,18 +297,6 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                                     lacks, pages->pages),
                        "write hugepages=PAGES, one number for all nodes");
         }
-        /* Nodes without memory can be online: the kernel accepts the argument and reserves nothing there. */
-        ARRAY_FOREACH(wanted, pages->nodes, reader->can_judge_nodes ? pages->n_nodes : 0) {
-                const Node *node = topology_node(reader->topology, wanted->node);
-
-                if (node && !node->has_memory && wanted->pages > 0)
-                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE, &unclear,
-                               arena_printf(reader->arena,
-                                            "node %u has no memory and gives no pages", node->id),
-                               "name a node that has memory");
-        }
-        if (pages->is_default_size)
-                judge_order(reader, argument, pages->words);
         *vec_push(reader->arena, &reader->line->pages) = *pages;
         reader->last_bytes = reader->current_bytes;
         reader->has_last = true;
@@ -374,10 +320,9 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
                 reader->is_size_valid = true;
                 add_repair(reader, &(KernelChange){.from = pages.words});
         } else if (reader->has_last && reader->last_bytes == reader->current_bytes)
-                reject_duplicate(reader, pages.words,
-                                 "a second hugepages= for the same size; the kernel ignores it");
+                reject_duplicate(reader, pages.words);
         else
-                add_pages(reader, argument, &pages);
+                add_pages(reader, argument->value, &pages);
 }
 
 /* "hugepages=512 hugepagesz=2M hugepages=1024": the first wins (hugetlb_init()). */
@@ -385,20 +330,11 @@ static void judge_same_size(Reader *reader) {
         typeof(reader->line->pages) all = reader->line->pages, *kept = &reader->line->pages;
 
         kept->n = 0;
-        VEC_FOREACH(pages, &all) {
-                const KernelPages *first =
-                        VEC_FIND(each, kept, each->page_size_bytes == pages->page_size_bytes);
-
-                if (first)
-                        reject_duplicate(
-                                reader, pages->words,
-                                arena_printf(
-                                        reader->arena,
-                                        "\"%s\" already asks for pages of this size; the kernel takes that",
-                                        first->words));
+        VEC_FOREACH(pages, &all)
+                if (VEC_ANY(each, kept, each->page_size_bytes == pages->page_size_bytes))
+                        reject_duplicate(reader, pages->words);
                 else
                         kept->items[kept->n++] = *pages;
-        }
 }
 
 /* ---- other arguments ---- */
@@ -434,53 +370,21 @@ static const struct {
         {"hugeplan", NULL},
 };
 
-/* Returns the name that was meant; NULL: the word is no typo of a relevant name. */
-static const char *meant_by(Arena *arena, const KernelArgument *argument) {
-        const char *value = argument->value;
-        char *name = arena_strdup(arena, argument->name);
-        NearMiss miss = {name, TYPO_DISTANCE};
-
-        ARRAY_FOREACH(misnomer, misnomers, ARRAY_LEN(misnomers))
-                if (text_equals(name, misnomer->written))
-                        return misnomer->meant;
-        if (strlen(name) < TYPO_LENGTH_MIN || strchr(name, '.'))
-                return NULL;
-        for (char *c = name; *c; c++)
-                if (*c >= 'A' && *c <= 'Z')
-                        *c = (char) (*c | 0x20);
-        ARRAY_FOREACH(each, known, ARRAY_LEN(known))
-                if (strlen(each->name) >= TYPO_LENGTH_MIN)
-                        near_miss_try(&miss, each->name);
-        /* "4" and "0:2" are counts, "1G" is a size. */
-        if (text_equals(miss.name, "hugepages") && value && *value &&
-            !text_is_digit(value[strlen(value) - 1]) &&
-            text_distance(name, "hugepagesz") == miss.distance)
-                return "hugepagesz";
-        return miss.name;
+static const typeof(known[0]) *find_known(const char *name) {
+        return ARRAY_FIND(each, known, ARRAY_LEN(known), text_equals(name, each->name));
 }
 
-bool kernel_line_has(Arena *arena, const char *name) {
-        return ARRAY_ANY(each, known, ARRAY_LEN(known), text_equals(name, each->name)) ||
-               meant_by(arena, &(KernelArgument){.name = name});
+bool kernel_line_has(const char *name) {
+        return find_known(name);
 }
 
 static void take_argument(Reader *reader, const KernelArgument *argument) {
-        const typeof(known[0]) *row =
-                ARRAY_FIND(each, known, ARRAY_LEN(known), text_equals(argument->name, each->name));
-        const char *meant = row ? NULL : meant_by(reader->arena, argument);
+        const typeof(known[0]) *row = find_known(argument->name);
 
         if (row && row->take)
                 row->take(reader, argument);
         else if (row)
                 add_phrase(reader, argument->word);
-        if (!meant)
-                return;
-        if (argument->value)
-                meant = arena_printf(reader->arena, "%s=%s", meant, argument->value);
-        add_phrase(reader, argument->word);
-        reject(reader, PROBLEM_CMDLINE_TYPO, &(KernelChange){.from = argument->word, .to = meant},
-               "the kernel does not know this argument and ignores it",
-               arena_printf(reader->arena, "write %s", meant));
 }
 
 static bool has_numa_off(const KernelArguments *arguments) {

@@ -74,5 +74,5 @@ uint64_t kernel_phrase_size_bytes(const char *phrase);
  * Returns -EINVAL if there is no number, -ERANGE if it does not fit. */
 int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest);
 
-/* Returns whether an argument of that name is read, or is a likely typo of one. */
-bool kernel_line_has(Arena *arena, const char *name);
+/* Returns whether an argument of that name is read. */
+bool kernel_line_has(const char *name);
