@@ -101,6 +101,12 @@ static bool is_from_cma(const Adviser *adviser) {
                !VEC_ANY(pool, &adviser->advice->pools, pool->present_pages > 0);
 }
 
+/* Returns whether only the firmware can provide what is missing (pseries_alloc_bootmem_huge_page()). */
+static bool is_of_firmware(const Adviser *adviser, const AdvisedPool *pool) {
+        return pool->page_size_bytes == 16 * GIB && kernel_is_power(adviser->topology) &&
+               pool->found_pages < pool->planned_pages;
+}
+
 /* Returns whether the line does not ask for all planned pages of this size, which it could provide. */
 static bool is_short(const KernelAdvice *advice, uint64_t page_size_bytes) {
         return VEC_ANY(pool, &advice->pools,
@@ -250,7 +256,13 @@ static void add_problems(Adviser *adviser) {
                                 of_line(PROBLEM_CMDLINE_SPREAD, pages->words,
                                         "write hugepages=NODE:PAGES,NODE:PAGES"),
                                 "names no nodes, so the kernel spreads the pages evenly; the plan distributes them differently");
-        if (is_spread(adviser) && has_planned(adviser->advice, true))
+        if (VEC_ANY(pool, &adviser->advice->pools, is_of_firmware(adviser, pool)))
+                diags_report(
+                        problems,
+                        of_line(PROBLEM_CMDLINE_SHORT, NULL,
+                                "assign them to the partition (HMC: Huge Page Memory), and boot with hugepagesz=16G and hugepages="),
+                        "a partition with hash page tables has only those pages of 16G that its firmware provides: the kernel cannot make any");
+        else if (is_spread(adviser) && has_planned(adviser->advice, true))
                 diags_report(
                         problems, of_line(PROBLEM_CMDLINE_SPREAD, NULL, NULL),
                         "%s: hugeplan reserves the plan's pages at run time, before other services start",
@@ -303,7 +315,8 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                         };
                 }
         VEC_FOREACH(pool, &advice->pools)
-                pool->is_run_time = is_spread(&adviser) || is_from_cma(&adviser);
+                pool->is_run_time = is_spread(&adviser) || is_from_cma(&adviser) ||
+                                    is_of_firmware(&adviser, pool);
         VEC_FOREACH(phrase, &adviser.line->phrases) {
                 *vec_push(arena, &advice->phrases) = *phrase;
                 text_add_word(&present, *phrase);
