@@ -27,34 +27,6 @@ static const struct {
         [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT, NULL},
 };
 
-static const struct {
-        const char *does; /* NULL: depends on the entry */
-        const char *harm;
-        const char *instead;
-} kind_texts[] = {
-        [SETTING_SOURCE_NR_HUGEPAGES... SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] =
-                {"sets the huge page pool of the whole host",
-                 "removes pages from the nodes of the plan", "hugeplan reserves per node"},
-        [SETTING_SOURCE_SIZE_POOL] = {"sets the pool of a page size for the whole host",
-                                      "removes pages from the nodes of the plan",
-                                      "hugeplan reserves per node"},
-        [SETTING_SOURCE_NODE_POOL] = {"sets the huge page pool of nodes",
-                                      "overwrites what the plan has set",
-                                      "hugeplan reserves what the instances need"},
-        [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = {"lets programs take huge pages beyond the pools",
-                                                    "takes memory that the plan leaves free",
-                                                    "hugeplan reserves what the instances need"},
-        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = {"sets the only group that may use System V huge pages",
-                                              "excludes instances of other groups",
-                                              "hugeplan sets the group"},
-        [SETTING_SOURCE_SHMMAX...
-                SETTING_SOURCE_SHMALL] = {NULL, "keeps the database from attaching its memory",
-                                          "hugeplan raises it if necessary"},
-        [SETTING_SOURCE_THP...
-                SETTING_SOURCE_THP_SIZE] = {NULL, "reverts what the plan has set", NULL},
-        [SETTING_SOURCE_THP_OTHER... SETTING_SOURCE_UNCLEAR_THP] = {},
-};
-
 /* ---- the group for System V segments ---- */
 
 /* The group for System V segments, which the kernel has one of. */
@@ -157,9 +129,12 @@ static bool is_conflict(Arena *arena, const HostView *input, const SegmentGroups
         case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
         case SETTING_SOURCE_SIZE_POOL:
         case SETTING_SOURCE_NODE_POOL:
-                /* Pages that the kernel reserved at boot count for the plan. */
-                return is_reserving && (entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE ||
-                                        text_starts_with(entry->key, "sysctl"));
+                /* Pages that the kernel reserved at boot count for the plan. The kernel refuses a value that is no
+                 * number; a variable of tuned may become one. */
+                return is_reserving && (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
+                                                ? text_starts_with(entry->key, "sysctl")
+                                                : entry->source == SETTING_SOURCE_TUNED ||
+                                                          setting_source_is_number(entry));
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
                 return is_reserving && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
@@ -194,40 +169,13 @@ static bool is_conflict(Arena *arena, const HostView *input, const SegmentGroups
 
 /* ---- texts ---- */
 
-static const char *does_text(Arena *arena, const HostView *input, const SettingSource *entry) {
-        switch (entry->what) {
-        case SETTING_SOURCE_NR_HUGEPAGES:
-                /* The usual entry is called by its well-known name. */
-                return strstr(entry->key, "nr_hugepages") && !strchr(entry->key, '/')
-                               ? "sets vm.nr_hugepages for the whole host"
-                               : kind_texts[entry->what].does;
-        case SETTING_SOURCE_SHMMAX:
-                return arena_printf(arena, "sets kernel.shmmax to %s, while %s is needed",
-                                    entry->value,
-                                    format_size(arena, needed_limit(input, entry->what)));
-        case SETTING_SOURCE_SHMALL:
-                return arena_printf(arena, "sets kernel.shmall to %s, while %s pages are needed",
-                                    entry->value,
-                                    format_count(arena, needed_limit(input, entry->what)));
-        case SETTING_SOURCE_THP:
-        case SETTING_SOURCE_THP_SIZE:
-                return arena_printf(arena,
-                                    "sets transparent huge pages to %s, while the plan has %s",
-                                    entry->value, thp_policy_name(input->thp->policy));
-        default:
-                return kind_texts[entry->what].does;
-        }
-}
-
 const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
         const char *slash = strrchr(entry->file, '/');
 
         if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "remove it from the kernel command line";
-        if (entry->what == SETTING_SOURCE_UNCLEAR)
-                return "check it: a command that writes to the pools must be removed";
-        if (entry->what == SETTING_SOURCE_UNCLEAR_THP)
-                return "check it: a command that sets another policy than the plan must be removed";
+        if (entry->what >= SETTING_SOURCE_UNCLEAR)
+                return "check it: a command that sets pools, or another policy than the plan, must be removed";
         /* A file of a package comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
@@ -246,15 +194,9 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
         VEC_FOREACH(entry, &input->setting_sources->list) {
                 if (!is_conflict(arena, input, &groups, entry))
                         continue;
-                const typeof(kind_texts[0]) *kind = &kind_texts[entry->what];
                 const char *place = conflict_place_remedy(arena, entry);
-                /* The kernel refuses a value that is no number. A variable of tuned may become one. */
-                bool is_refused = entry->what <= SETTING_SOURCE_NODE_POOL &&
-                                  entry->source != SETTING_SOURCE_TUNED &&
-                                  entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE &&
-                                  !setting_source_is_number(entry);
-                bool has_effect = !is_refused && entry->what < SETTING_SOURCE_UNCLEAR &&
-                                  entry->is_effective;
+                bool is_mention = entry->what >= SETTING_SOURCE_UNCLEAR;
+                bool has_effect = !is_mention && entry->is_effective;
                 Diag diag = {.severity = has_effect ? SEVERITY_WARNING : SEVERITY_NOTICE,
                              .id = problem_id(sources[entry->source].problem),
                              .file = entry->file,
@@ -262,30 +204,19 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                              .key = entry->key,
                              .remedy = place};
 
-                if (kind->instead)
-                        diag.remedy = arena_printf(arena, "%s; %s", place, kind->instead);
-                else if (entry->what == SETTING_SOURCE_THP)
+                if (entry->what == SETTING_SOURCE_THP)
                         diag.remedy = arena_printf(arena,
                                                    "%s, or write TransparentHugePages=%s in [Host]",
                                                    place, entry->value);
-                if (has_effect)
-                        diags_report(problems, diag, "%s; %s, and %s",
-                                     does_text(arena, input, entry), sources[entry->source].acts,
-                                     kind->harm);
-                else if (is_refused)
-                        diags_report(
-                                problems, diag,
-                                "the kernel refuses '%s', which is not a number: it has no effect",
-                                entry->value);
-                else if (entry->what >= SETTING_SOURCE_UNCLEAR)
-                        diags_report(
-                                problems, diag, "mentions %s, and %s; what it sets is not counted",
-                                entry->what == SETTING_SOURCE_UNCLEAR ? "huge pages"
-                                                                      : "transparent huge pages",
-                                entry->section);
+                if (is_mention)
+                        diags_report(problems, diag,
+                                     "mentions huge pages, and %s; what it sets is not counted",
+                                     entry->section);
                 else
-                        diags_report(problems, diag, "%s, but another line overrides it",
-                                     does_text(arena, input, entry));
+                        diags_report(problems, diag, "'%s' works against the plan%s%s",
+                                     entry->value,
+                                     has_effect ? "; " : ", but another line overrides it",
+                                     has_effect ? sources[entry->source].acts : "");
         }
         judge_group(arena, input, &groups, problems);
 }

@@ -276,33 +276,6 @@ static void add_databases(const Maker *maker) {
         }
 }
 
-static void compare_with_host(const Maker *maker) {
-        const HostView *input = maker->input;
-        const Topology *topology = input->topology;
-        ImportExcess *excess = &maker->import->excess;
-        uint64_t memory = ARRAY_SUM(node, topology->nodes, topology->n_nodes, node->memory_bytes);
-        uint64_t most = sub_floored(memory, input->plan->keep_free_bytes);
-        uint64_t wanted = ARRAY_SUM(size, topology->page_sizes, topology->n_page_sizes,
-                                    mul_saturated(known_pages(maker, size->bytes), size->bytes));
-
-        wanted = add_saturated(wanted,
-                               VEC_SUM(pages, &maker->import->pages,
-                                       mul_saturated(pages->rest_pages, pages->page_size_bytes)));
-        if (memory == 0 || wanted <= most)
-                return;
-        *excess = (ImportExcess){.wanted_bytes = wanted, .most_bytes = most};
-        VEC_FOREACH(suggestion, maker->input->suggestions)
-                if (suggestion->path &&
-                    suggestion->pages > (excess->largest ? excess->largest->pages : 0))
-                        excess->largest = suggestion;
-        if (excess->largest) {
-                uint64_t size_bytes = topology_usual_page_size(topology);
-                uint64_t own = mul_saturated(excess->largest->pages, size_bytes);
-
-                excess->largest_pages = sub_floored(most, sub_floored(wanted, own)) / size_bytes;
-        }
-}
-
 /* ---- entries of others ---- */
 
 /* Returns what to do about an entry; NULL: it needs no mention. */
@@ -385,7 +358,6 @@ Import import_make(Arena *arena, const HostView *view) {
 
         add_databases(&maker);
         add_pages(&maker);
-        compare_with_host(&maker);
         VEC_FOREACH(entry, &view->setting_sources->list) {
                 ImportAction action;
                 const char *advice = advise(&maker, entry, &action);

@@ -54,19 +54,10 @@ typedef struct ImportLine {
         const char *advice;
 } ImportLine;
 
-/* More than the nodes of the host can provide. */
-typedef struct ImportExcess {
-        uint64_t wanted_bytes;     /* of all instances, proposed ones included; 0: they fit */
-        uint64_t most_bytes;       /* all nodes' memory less KeepFree= */
-        const Suggestion *largest; /* of the proposed databases; NULL: none has a size */
-        uint64_t largest_pages;    /* of the default size, what the others leave to it */
-} ImportExcess;
-
 typedef struct Import {
         VEC(ImportFile) files; /* for the databases found, then the rest by page size */
         VEC(ImportLine) lines;
         SetPagesList pages;
-        ImportExcess excess;
 } Import;
 
 /* VIEW has the databases found. */

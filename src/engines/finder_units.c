@@ -156,23 +156,6 @@ static const struct {
          "starts a container, whose files are not this host's and are not read; " PAGES_OF_ALL},
 };
 
-/* Passes over a unit that is named like the product's but starts another program. Debian's postgresql.service, which
- * groups the units of the clusters, starts none. */
-static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
-        const char *start = unit_file_value(unit, "Service", "ExecStart");
-        const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
-
-        if (engine->is_started_by_name && text_fits(engine->units, unit->name) &&
-            !(program && text_equals(text_base_name(program), "true")))
-                finder_pass(
-                        finder, unit->name,
-                        program ? arena_printf(
-                                          finder->arena,
-                                          "starts %s, which is not a known database server; if it starts one, set Unit= and Memory=auto",
-                                          text_excerpt(finder->arena, program, 80))
-                                : "starts nothing itself");
-}
-
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": the image is a word that is no option, path, assignment
  * or volume. */
 static bool find_container(Finder *finder, const UnitFile *unit) {
@@ -236,8 +219,6 @@ static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
                         add_unit(finder, engines[i], unit, program, is_guess);
                 is_any = is_any || program;
         }
-        for (size_t i = 0; i < n_engines && !is_any; i++)
-                pass_namesake(finder, engines[i], unit);
         return is_any;
 }
 
@@ -361,33 +342,6 @@ static void find_in_quadlets(Finder *finder) {
         finder_looked(finder, "podman quadlets", n);
 }
 
-/* ---- units of users' own managers ---- */
-
-/* Looks at names only: root opens no file in a home directory. */
-static void pass_user_units(Finder *finder) {
-        static const char why[] =
-                "a unit of user managers, which get no gate; start the server by a "
-                "system unit with User=";
-        Arena *arena = finder->arena;
-        SourceNames directories = {};
-        const SourceNames homes = source_list(finder->sources, arena, "/home");
-
-        *vec_push(arena, &directories) = "/etc/systemd/user";
-        VEC_FOREACH(home, &homes)
-                *vec_push(arena, &directories) =
-                        arena_printf(arena, "/home/%s/.config/systemd/user", *home);
-        VEC_FOREACH(directory, &directories) {
-                const SourceNames names = source_list(finder->sources, arena, *directory);
-
-                VEC_FOREACH(name, &names)
-                        if (ARRAY_ANY(engine, engines, n_engines,
-                                      (*engine)->is_started_by_name &&
-                                              text_fits((*engine)->units, *name)))
-                                finder_pass(finder, arena_printf(arena, "%s/%s", *directory, *name),
-                                            why);
-        }
-}
-
 static void find_in_units(Finder *finder) {
         Arena *arena = finder->arena;
         const SourceNames templates = unit_file_names(arena, finder->sources, "*@.service");
@@ -418,7 +372,6 @@ static void find_in_units(Finder *finder) {
                         find_in_unit(finder, unit, false);
         }
         find_in_templates(finder, &templates);
-        pass_user_units(finder);
         finder_looked(finder, "units", names.n);
         finder_looked(finder, "templates", templates.n);
 }

@@ -80,31 +80,6 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
                 table_print(table, text, "", options->is_colored);
 }
 
-/* Names the instances that learn their size without a bound, if other instances may want that memory. */
-static void add_learned_bounds(Text *text, const Plan *plan, const Config *config) {
-        Text unbound = text_in(text->arena);
-        size_t n = 0;
-
-        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                const InstanceConfig *instance = planned->demand->config;
-
-                if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
-                        continue;
-                n++;
-                if (instance->memory_bytes == 0)
-                        text_add_item(&unbound, instance->name);
-        }
-        if (n == 0)
-                return;
-        text_printf(text,
-                    "At most %s may be used for learned sizes (AutoMemory=%s of each node).\n",
-                    format_size(text->arena, plan->auto_bytes),
-                    amount_format(text->arena, &config->host.auto_memory));
-        if (unbound.length > 0 && plan->n_instances > 1)
-                text_printf(text, "Without a bound of their own (Memory=auto:SIZE): %s.\n",
-                            text_string(&unbound));
-}
-
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
         Text text = text_in(arena);
@@ -138,7 +113,14 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
                             "\n%s of memory stays free for the host (KeepFree=%s of each node).\n",
                             format_size(arena, plan->keep_free_bytes),
                             amount_format(arena, &config->host.keep_free));
-                add_learned_bounds(&text, plan, config);
+                if (ARRAY_ANY(planned, plan->instances, plan->n_instances,
+                              !planned->demand->config->refusal &&
+                                      planned->demand->config->memory_kind == MEMORY_AUTO))
+                        text_printf(
+                                &text,
+                                "At most %s may be used for learned sizes (AutoMemory=%s of each node).\n",
+                                format_size(arena, plan->auto_bytes),
+                                amount_format(arena, &config->host.auto_memory));
                 text_add(
                         &text,
                         "TABLES SAVED: page tables per session that touches all of the segment.\n");

@@ -30,7 +30,6 @@ KNOWN = {
     "no databases were found that hugeplan knows": "what import has found",
     "No databases were found that take huge pages": "what import has found",
     "no unit that was read starts": "unit files, .wants directories",
-    "no unit which was found names": "lines of the units of databases that were found",
     "nothing %s hurts at the next start": "the findings; %s is found or seen",
     # The configuration, or the plan that was made of it.
     "No database is described to hugeplan": "the configuration",
@@ -42,7 +41,6 @@ KNOWN = {
     "none of the databases that are described runs": "the configuration, and the units' control groups",
     "the plan needs nothing on the kernel command line": "the plan",
     "for the units that want none": "the remedy: what the administrator wants",
-    "The others alone leave nothing": "the plan's arithmetic",
     "If nothing needs these pages": "the remedy: what the administrator knows",
     # What hugeplanctl itself has done, or does.
     "There is nothing to write": "what was to be written",
@@ -62,7 +60,6 @@ KNOWN = {
     "runs in no service": "its control group",
     "in no unit of the host": "its control group",
     # The files that were read.
-    "starts nothing itself": "the unit's ExecStart=",
     "a template: no instance of it": "unit files, .wants directories, processes",
     "Oracle ships no unit": "the product",
     "it needs none: it takes no reserved huge pages": "the product's documentation",

@@ -183,37 +183,28 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* ---- what is said of it ---- */
 
-/* Logs that the size could not be found before the start, and WHY. */
+/* Logs that the size could not be found before the start, and WHY; and what is assumed instead. */
 static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
         const InstanceConfig *instance = lesson->instance;
-        const Learned *last = &instance->learned;
         const PageCounts pages = lesson_pages(arena, lesson);
         bool is_size = instance_learns_size(instance);
+        const char *assumed = is_size && instance->memory_kind != MEMORY_AUTO ? ""
+                              : is_size && pages.n > 0
+                                      ? arena_printf(arena, "; it gets %s as before",
+                                                     page_counts_format(arena, &pages))
+                              : instance->learned.version
+                                      ? arena_printf(arena, "; version %s is assumed as before",
+                                                     instance->learned.version)
+                              : !is_size && instance->engine->reserves
+                                      ? "; if it uses System V segments, write SharedMemory=sysv"
+                                      : "";
 
-        if (is_size && instance->memory_kind != MEMORY_AUTO)
-                log_line(LOG_NOTICE,
-                         "%s: it is not known whether its configured size is sufficient: %s",
-                         instance->name, why);
-        else if (instance->engine->reserves && !is_size && !last->version)
-                log_line(
-                        LOG_NOTICE,
-                        "%s: the version of %s is not known; hugeplan assumes one that uses no System V segments; if it does, write SharedMemory=sysv: %s",
-                        instance->name, instance->engine->title, why);
-        else if (lesson_use(lesson) == LESSON_KEEP && (!is_size || last->pages.n == 0))
-                log_line(LOG_WARNING, "%s is assumed to have version %s as before: %s",
-                         instance->name, last->version, why);
-        else if (lesson_use(lesson) == LESSON_KEEP)
-                log_line(LOG_WARNING, "%s keeps its last size, %s%s: %s", instance->name,
-                         page_counts_format(arena, &pages),
-                         lesson->wrong ? ", although its settings may have changed" : "", why);
-        else if (pages.n > 0)
-                log_line(instance->engine->has_auto ? LOG_WARNING : LOG_INFO,
-                         "%s gets its measured size, %s: %s", instance->name,
-                         page_counts_format(arena, &pages), why);
-        else
-                log_line(instance->engine->has_auto_by_looking ? LOG_NOTICE : LOG_WARNING,
-                         "%s: its %s is not known: %s", instance->name,
-                         is_size ? "size" : "version", why);
+        /* With Memory=auto and nothing to assume, the start is refused. */
+        log_line(instance->engine->has_auto && instance->memory_kind == MEMORY_AUTO ? LOG_WARNING
+                 : pages.n > 0                                                      ? LOG_INFO
+                                                                                    : LOG_NOTICE,
+                 "%s: its %s is not known: %s%s", instance->name, is_size ? "size" : "version", why,
+                 assumed);
 }
 
 /* Returns whether there is a size to store. Logs why not, or that it is an estimate. */

@@ -84,58 +84,12 @@ bool first_look_add(Command *command, const Status *status, HostView *view) {
 
 /* ---- text ---- */
 
-/* Prints what hugeplan sets for transparent huge pages with the files of IMPORT in place. */
-static void print_thp(Command *command, const Topology *topology, const Import *import) {
-        Arena *arena = command->arena;
-        Diags problems = diags_in(arena);
-        ConfigTrace trace = {};
-
-        if (import->files.n == 0)
-                return;
-        ConfigFiles *files =
-                config_dirs_read(command->root, arena, command->draft, NULL, &problems, &trace);
-
-        VEC_FOREACH(file, &import->files)
-                *vec_push(arena, files) = (ConfigFile){.path = file->path,
-                                                       .name = text_base_name(file->path),
-                                                       .text = file->text,
-                                                       .size = strlen(file->text)};
-        const ThpPlan thp =
-                thp_plan_make(arena, config_parse(arena, files), topology, 0, &problems);
-
-        if (thp.writes.n == 0)
-                return;
-        puts("# With them hugeplan sets transparent huge pages for the whole host (TransparentHugePages=keep in\n"
-             "# [Host] leaves them as they are):");
-        VEC_FOREACH(write, &thp.writes)
-                printf("#   %s\n", host_write_format(arena, write));
-}
-
 static void print_wrapped(const Command *command, const char *first, const char *indent,
                           const char *paragraph) {
         Text text = text_in(command->arena);
 
         render_paragraph(&text, &command->render, first, indent, paragraph);
         fputs(text_string(&text), stdout);
-}
-
-/* Warns before anything is written if the plan would refuse it. */
-static void print_excess(Command *command, const ImportExcess *excess) {
-        Arena *arena = command->arena;
-
-        if (excess->wanted_bytes == 0)
-                return;
-        printf("# This does not fit: instances and proposals come to %s, and this host has %s beyond KeepFree=.\n",
-               format_size(arena, excess->wanted_bytes), format_size(arena, excess->most_bytes));
-        if (!excess->largest)
-                puts("# Remove what is not needed; each such file says what it is for.");
-        else if (excess->largest_pages == 0)
-                printf("# The others alone leave nothing for %s.\n", excess->largest->title);
-        else
-                printf("# The others leave %s pages for %s. The largest settings for so many:\n"
-                       "#   hugeplanctl size %s --pages=%" PRIu64 "\n",
-                       format_count(arena, excess->largest_pages), excess->largest->title,
-                       excess->largest->engine->name, excess->largest_pages);
 }
 
 static void print_lines(Command *command, const Import *import, ImportAction action,
@@ -193,8 +147,7 @@ static void print_places(const Command *command, const Suggestions *suggestions)
                 puts("# Root would see more.");
 }
 
-static void print_import(Command *command, const HostView *view, const Import *import) {
-        const Suggestions *suggestions = view->suggestions;
+static void print_import(Command *command, const Suggestions *suggestions, const Import *import) {
         Arena *arena = command->arena;
         bool is_empty = import->files.n == 0;
 
@@ -209,8 +162,6 @@ static void print_import(Command *command, const HostView *view, const Import *i
                 if (pages->who)
                         print_wrapped(command, "#   ", "#     ", pages->who);
         }
-        print_excess(command, &import->excess);
-        print_thp(command, view->topology, import);
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
@@ -248,13 +199,7 @@ static json_t *import_to_json(const Import *import, const Suggestions *suggestio
                                               "advice", line->advice));
 
         return json_pack(
-                "{so so so so so so so}", "files", files, "pages", pages, "tooLarge",
-                import->excess.wanted_bytes == 0
-                        ? json_null()
-                        : json_pack("{so so}", "wantedBytes",
-                                    count_to_json(import->excess.wanted_bytes), "mostBytes",
-                                    count_to_json(import->excess.most_bytes)),
-                "lines", lines, "databases",
+                "{so so so so so so}", "files", files, "pages", pages, "lines", lines, "databases",
                 VEC_TO_JSON(each, suggestions,
                             json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", each->title,
                                       "found", each->found, "engine", each->engine->name, "unit",
@@ -306,6 +251,6 @@ int verb_import(Command *command) {
         if (command->json != JSON_OFF)
                 print_json(command, import_to_json(&import, view.suggestions));
         else if (code == EXIT_DONE)
-                print_import(command, &view, &import);
+                print_import(command, view.suggestions, &import);
         return code;
 }

@@ -43,49 +43,6 @@ static void find_installed(Finder *finder, const Engine *engine) {
         finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
-/* Whether CANDIDATE is the cluster in DIRECTORY, by its name, data directory or unit. */
-static bool is_of_cluster(const Finder *finder, const Candidate *candidate, const char *name,
-                          const char *directory) {
-        const UnitFile *unit =
-                candidate->target.unit
-                        ? unit_file_read(finder->arena, finder->sources, candidate->target.unit)
-                        : &(UnitFile){};
-
-        return text_equals(candidate->name, name) ||
-               text_equals(candidate->target.data_directory, directory) ||
-               VEC_ANY(line, &unit->assignments, strstr(line->value, directory) != NULL);
-}
-
-/* Finds clusters that were restored, or whose packages were removed. */
-static void find_rest(Finder *finder, const Engine *engine UNUSED) {
-        static const char *const places[] = {"/var/lib/postgresql", "/var/lib/pgsql"};
-        static const char why[] =
-                "a PostgreSQL cluster that no unit which was found names; start it "
-                "by a unit, and describe that with DataDirectory=";
-        Arena *arena = finder->arena;
-
-        ARRAY_FOREACH(place, places, ARRAY_LEN(places)) {
-                const SourceNames versions = source_list(finder->sources, arena, *place);
-
-                VEC_FOREACH(version, &versions) {
-                        const char *above = arena_printf(arena, "%s/%s", *place, *version);
-                        const SourceNames names = source_list(finder->sources, arena, above);
-
-                        VEC_FOREACH(each, &names) {
-                                const char *directory = arena_printf(arena, "%s/%s", above, *each);
-                                const char *file = arena_printf(arena, "%s/PG_VERSION", directory);
-                                const char *name =
-                                        arena_printf(arena, "postgresql-%s-%s", *version, *each);
-
-                                if (source_exists(finder->sources, arena, file) &&
-                                    !VEC_ANY(candidate, &finder->candidates,
-                                             is_of_cluster(finder, candidate, name, directory)))
-                                        finder_pass(finder, directory, why);
-                        }
-                }
-        }
-}
-
 /* Programs that start the server, and may restart it by themselves. */
 static const struct {
         const char *program, *title, *note;
@@ -106,5 +63,4 @@ static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile
                 }
 }
 
-const EngineFinder finder_postgresql = {
-        .find_installed = find_installed, .find_rest = find_rest, .describe = describe};
+const EngineFinder finder_postgresql = {.find_installed = find_installed, .describe = describe};

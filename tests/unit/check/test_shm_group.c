@@ -98,10 +98,8 @@ TEST(group) {
                 /* It has not been applied yet, or no longer is. */
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", "vm.hugetlb_shm_group=501\n", 990,
                  "warning conflict-sysctl: /etc/sysctl.d/99.conf:1: "
-                 "vm.hugetlb_shm_group: sets the only group that may use System V "
-                 "huge pages; systemd-sysctl applies it again whenever a package "
-                 "triggers it, and excludes instances of other groups; delete the "
-                 "line; hugeplan sets the group"},
+                 "vm.hugetlb_shm_group: '501' works against the plan; systemd-sysctl "
+                 "applies it again whenever a package triggers it; delete the line"},
                 /* The plan has the same. */
                 {ORA, "hugetlb:x:990:\n", "vm.hugetlb_shm_group=990\n", 0, NULL},
         };

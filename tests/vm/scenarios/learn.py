@@ -92,7 +92,7 @@ def learns() -> None:
     set_shared_buffers("nonsense")
     done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
-    check(told(postgresql(), "pg-main keeps its last size", f"{pages} pages of 2M"),
+    check(told(postgresql(), "pg-main: its size is not known", f"it gets {pages} pages of 2M as before"),
           "broken: its last figure is kept, and the log says so",
           messages("-u", postgresql())[-20:])
     check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
