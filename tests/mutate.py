@@ -46,7 +46,7 @@ TESTS = ["plan", "scene_stories", "escalation", "attempt", "limits", "fit",
          "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
          "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults",
-         "keeper_status", "keeper_stories", "plan-properties", "promise-properties", "escalation-properties",
+         "keeper_status", "keeper_stories", "plan-properties", "escalation-properties",
          "histories", "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
 SANITIZED_TESTS = ["plan", "scene_stories", "topology", "escalation", "fit",
