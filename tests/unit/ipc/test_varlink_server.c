@@ -2,7 +2,8 @@
 
 /* A real server on a real socket, driven in this process: whenever its descriptor is readable it is
  * dispatched, as sd-event would. Clients are bare sockets, so that they can misbehave; the client
- * module has a thread. Run by root, clients of several users are tried, too. */
+ * module has a thread. What clients say and hear is told in varlink_server.stories, and of clients of several
+ * users, run by root, in varlink_users.stories. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
 #include "ipc/varlink_server.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -29,6 +30,7 @@
 enum {
         CALLS_MAX = 1100,
         CLIENTS_MAX = 1000,
+        CLIENTS_NAMED_MAX = 64,
         DISPATCHES_MAX = 200000, /* more without a pause is a spin */
         OTHER_UID = 65534,
         ANOTHER_UID = 65533,
@@ -49,8 +51,7 @@ typedef struct Fixture {
 
 /* ---- the served interface ---- */
 
-static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) userdata;
+static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata UNUSED) {
         varlink_call_reply(call, json_incref(parameters));
 }
 
@@ -61,10 +62,9 @@ static void handle_log(VarlinkCall *call, json_t *parameters, void *userdata) {
         varlink_call_reply(call, json_object());
 }
 
-static void handle_count(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void handle_count(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
         Fixture *f = userdata;
 
-        (void) parameters;
         f->n_counted++;
         varlink_call_reply(call, json_object());
 }
@@ -85,37 +85,29 @@ static void on_drained(VarlinkCall *call, void *userdata) {
         f->n_drained++;
 }
 
-static void handle_keep(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void handle_keep(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
         Fixture *f = userdata;
 
-        (void) parameters;
         assert_true(f->n_kept < CALLS_MAX);
         f->kept[f->n_kept++] = call;
         varlink_call_set_closed_handler(call, on_closed, f);
         varlink_call_set_drained_handler(call, on_drained, f);
 }
 
-static void handle_forget(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) call;
-        (void) parameters;
-        (void) userdata;
+static void handle_forget(VarlinkCall *call UNUSED, json_t *parameters UNUSED,
+                          void *userdata UNUSED) {
 }
 
-static void handle_fail(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
+static void handle_fail(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         varlink_call_error(call, "org.example.Test.Failed", json_pack("{s:i}", "code", 17));
 }
 
-static void handle_refuse_name(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
+static void handle_refuse_name(VarlinkCall *call, json_t *parameters UNUSED,
+                               void *userdata UNUSED) {
         varlink_call_error_invalid_parameter(call, "name");
 }
 
-static void handle_break(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
+static void handle_break(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         varlink_call_reply(call, json_pack("{s:s}", "text", "\xff")); /* NULL: not UTF-8 */
 }
 
@@ -127,9 +119,7 @@ static void handle_big(VarlinkCall *call, json_t *parameters, void *userdata) {
         varlink_call_reply(call, json_pack("{s:s}", "text", text_string(&text)));
 }
 
-static void handle_who(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
+static void handle_who(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         varlink_call_reply(call, json_pack("{s:i, s:b}", "uid", (int) varlink_call_peer_uid(call),
                                            "isParent", varlink_call_peer_pid(call) == getpid()));
 }
@@ -373,151 +363,274 @@ static void fixture_free(Fixture *f) {
 
 #define SERVER_TEST(name) TEST_WITH(name, Fixture, fixture_new, fixture_free, f)
 
-static void limit_idle(Fixture *f, uint64_t msec) {
+static bool can_open(rlim_t n) {
+        struct rlimit files;
+
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < n)
+                return false;
+        files.rlim_cur = MAX(files.rlim_cur, n);
+        return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* ---- stories ---- */
+
+typedef struct Story {
+        Arena *arena;
+        Fixture *f;
+        const char *names[CLIENTS_NAMED_MAX]; /* of f->clients */
+} Story;
+
+static void begin_story(void *context) {
+        ((Story *) context)->f = fixture_new();
+}
+
+static void end_story(void *context) {
+        fixture_free(((Story *) context)->f);
+}
+
+/* The client that was named last so. */
+static int client_at(const Story *story, const StoryLine *line, size_t i) {
+        for (size_t n = story->f->n_clients; n > 0; n--)
+                if (text_equals(story->names[n - 1], line->words[i]))
+                        return story->f->clients[n - 1];
+        fail_msg("there is no client %s", line->words[i]);
+        return -1;
+}
+
+static const char *do_connect(void *context, const StoryLine *line) {
+        Story *story = context;
+        Fixture *f = story->f;
+
+        for (size_t i = 1; line->words[i]; i++) {
+                assert_true(f->n_clients < CLIENTS_NAMED_MAX);
+                story->names[f->n_clients] = line->words[i];
+                if (text_equals(line->words[0], "connect"))
+                        connect_client(f);
+                else
+                        connect_as(f, text_equals(line->words[0], "connect-other") ? OTHER_UID
+                                                                                   : ANOTHER_UID);
+        }
+        return NULL;
+}
+
+static const char *do_hang_up(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        for (size_t i = 1; line->words[i]; i++)
+                hang_up(story->f, client_at(story, line, i));
+        return NULL;
+}
+
+static const char *do_shut_down(void *context, const StoryLine *line) {
+        return story_yes(shutdown(client_at(context, line, 1), SHUT_WR) == 0);
+}
+
+/* All that stands behind the client's name; "say-part": without the end. */
+static const char *do_say(void *context, const StoryLine *line) {
+        const char *text = story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1);
+
+        say_bytes(client_at(context, line, 1), text,
+                  strlen(text) + text_equals(line->words[0], "say"));
+        return NULL;
+}
+
+/* CLIENT METHOD [PARAMETERS] [more|oneway|upgrade] */
+static const char *do_call(void *context, const StoryLine *line) {
+        const Story *story = context;
+        Text rest = text_in(line->arena);
+
+        for (size_t i = 3; line->words[i]; i++)
+                text_printf(&rest, *line->words[i] == '{' ? ",\"parameters\":%s" : ",\"%s\":true",
+                            line->words[i]);
+        call(story->f, client_at(story, line, 1), line->words[2], text_string(&rest));
+        return NULL;
+}
+
+static const char *do_hear(void *context, const StoryLine *line) {
+        const Story *story = context;
+        const char *message = hear(story->f, client_at(story, line, 1));
+
+        if (!message)
+                return "(gone)";
+        return text_equals(line->words[0], "hear-length") ? story_number(line, strlen(message))
+                                                          : message;
+}
+
+static const char *do_ask(void *context, const StoryLine *line) {
+        do_call(context, line);
+        return do_hear(context, line);
+}
+
+static const char *do_describe(void *context, const StoryLine *line) {
+        say(client_at(context, line, 1),
+            arena_printf(line->arena,
+                         "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                         "\"parameters\":{\"interface\":\"%s\"}}",
+                         line->words[2]));
+        return do_hear(context, line);
+}
+
+static const char *do_silent(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        for (size_t i = 1; line->words[i]; i++)
+                assert_silent(story->f, client_at(story, line, i));
+        return NULL;
+}
+
+/* Without a dispatch. */
+static const char *do_has_byte(void *context, const StoryLine *line) {
+        char byte;
+
+        return story_yes(recv(client_at(context, line, 1), &byte, 1, MSG_PEEK) == 1);
+}
+
+/* Until nothing is left to do, or for so many milliseconds. */
+static const char *do_pump(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        if (line->words[1])
+                pump_for(story->f, story_number_at(line, 1));
+        else
+                pump(story->f);
+        return NULL;
+}
+
+static const char *do_is_ready(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        return story_yes(server_is_ready(story->f, (int) story_number_at(line, 1)));
+}
+
+static const char *do_n(void *context, const StoryLine *line) {
+        Fixture *f = ((Story *) context)->f;
+        uint64_t n = f->n_counted;
+
+        if (story_has_word(line, "connections")) {
+                pump(f);
+                n = varlink_server_n_connections(f->server);
+        } else if (!story_has_word(line, "counted"))
+                n = story_has_word(line, "kept") ? f->n_kept : f->n_closed;
+        return story_number(line, n);
+}
+
+/* What is done to the N-th call that was kept, or is so of it. */
+static const char *do_kept(void *context, const StoryLine *line) {
+        VarlinkCall *kept = ((Story *) context)->f->kept[story_number_at(line, 1)];
+        const char *verb = line->words[0], *what = line->words[2];
+        int r = 0;
+
+        if (text_equals(verb, "is-kept"))
+                return story_yes(kept);
+        if (text_equals(verb, "wants-more"))
+                return story_yes(varlink_call_wants_more(kept));
+        if (text_equals(verb, "keep-place"))
+                varlink_call_keep_place(kept);
+        else if (text_equals(verb, "error"))
+                varlink_call_error(kept, what, NULL);
+        else if (text_equals(verb, "reply"))
+                varlink_call_reply(kept, what ? json_loads(what, 0, NULL) : NULL);
+        else
+                r = varlink_call_reply_continues(kept, json_loads(what, 0, NULL));
+        return r == 0 ? "ok" : strerrorname_np(-r);
+}
+
+static const char *do_end(void *context, const StoryLine *line UNUSED) {
+        Fixture *f = ((Story *) context)->f;
+
+        f->server = varlink_server_free(f->server);
+        return NULL;
+}
+
+/* NAME NUMBER...; what is not named is as in the daemon. */
+static const char *do_limit(void *context, const StoryLine *line) {
         VarlinkLimits limits = varlink_limits_default();
-
-        limits.idle_usec = msec * USEC_PER_MSEC;
-        varlink_server_set_limits(f->server, &limits);
-}
-
-/* ---- asking ---- */
-
-SERVER_TEST(introspection) {
-        int fd = connect_client(f);
-
-        say(fd, "{\"method\":\"org.varlink.service.GetInfo\"}");
-        assert_hears(
-                f, fd,
-                "{\"parameters\":{\"vendor\":\"example\",\"product\":\"test\",\"version\":\"1\","
-                "\"url\":\"https://example.org\",\"interfaces\":[\"org.varlink.service\","
-                "\"org.example.Test\",\"org.hugeplan.Manager\"]}}");
-        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
-                "\"parameters\":{\"interface\":\"org.example.Test\"}}");
-        assert_hears(f, fd,
-                     "{\"parameters\":{\"description\":"
-                     "\"interface org.example.Test\\nmethod Echo() -> ()\\n\"}}");
-        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
-                "\"parameters\":{\"interface\":\"org.varlink.service\"}}");
-        assert_non_null(strstr(hear(f, fd), "error ExpectedMore()"));
-        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
-                "\"parameters\":{\"interface\":\"org.hugeplan.Manager\"}}");
-        assert_non_null(strstr(hear(f, fd), "interface org.hugeplan.Manager\\n"));
-}
-
-/* Errors are answers: the connection goes on. */
-SERVER_TEST(errors) {
-        static const struct {
-                const char *request, *reply;
-        } cases[] = {
-                {"{\"method\":\"org.varlink.service.GetInterfaceDescription\","
-                 "\"parameters\":{\"interface\":\"org.example.None\"}}",
-                 "{\"error\":\"org.varlink.service.InterfaceNotFound\","
-                 "\"parameters\":{\"interface\":\"org.example.None\"}}"},
-                {"{\"method\":\"org.varlink.service.GetInterfaceDescription\"}",
-                 "{\"error\":\"org.varlink.service.InvalidParameter\","
-                 "\"parameters\":{\"parameter\":\"interface\"}}"},
-                {"{\"method\":\"org.varlink.service.GetInfo\",\"parameters\":{\"x\":1}}",
-                 "{\"error\":\"org.varlink.service.InvalidParameter\","
-                 "\"parameters\":{\"parameter\":\"x\"}}"},
-                {"{\"method\":\"org.example.None.Echo\"}",
-                 "{\"error\":\"org.varlink.service.InterfaceNotFound\","
-                 "\"parameters\":{\"interface\":\"org.example.None\"}}"},
-                {"{\"method\":\"org.example.Test.None\"}",
-                 "{\"error\":\"org.varlink.service.MethodNotFound\","
-                 "\"parameters\":{\"method\":\"org.example.Test.None\"}}"},
-                {"{\"method\":\"org.example.Test.\"}",
-                 "{\"error\":\"org.varlink.service.MethodNotFound\","
-                 "\"parameters\":{\"method\":\"org.example.Test.\"}}"},
-                {"{\"method\":\"Echo\"}", "{\"error\":\"org.varlink.service.MethodNotFound\","
-                                          "\"parameters\":{\"method\":\"Echo\"}}"},
-                {"{\"method\":\"\"}",
-                 "{\"error\":\"org.varlink.service.MethodNotFound\",\"parameters\":{\"method\":\"\"}}"},
-                {"{\"method\":\".Echo\"}", "{\"error\":\"org.varlink.service.InterfaceNotFound\","
-                                           "\"parameters\":{\"interface\":\"\"}}"},
-                {"{\"method\":\"org.example.Test.Nothing\"}",
-                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
-                 "\"parameters\":{\"method\":\"org.example.Test.Nothing\"}}"},
-                {"{\"method\":\"org.example.Test.Forget\"}",
-                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
-                 "\"parameters\":{\"method\":\"org.example.Test.Forget\"}}"},
-                {"{\"method\":\"org.example.Test.Echo\",\"upgrade\":true}",
-                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
-                 "\"parameters\":{\"method\":\"org.example.Test.Echo\"}}"},
-                {"{\"method\":\"org.example.Test.Watch\"}",
-                 "{\"error\":\"org.varlink.service.ExpectedMore\",\"parameters\":{}}"},
-                {"{\"method\":\"org.example.Test.Fail\"}",
-                 "{\"error\":\"org.example.Test.Failed\",\"parameters\":{\"code\":17}}"},
-                {"{\"method\":\"org.example.Test.RefuseName\"}",
-                 "{\"error\":\"org.varlink.service.InvalidParameter\","
-                 "\"parameters\":{\"parameter\":\"name\"}}"},
+        const struct {
+                const char *name;
+                uint64_t *value, unit;
+        } all[] = {
+                {"connections", &limits.connections, 1},
+                {"per-user", &limits.per_uid, 1},
+                {"kept-per-user", &limits.kept_per_uid, 1},
+                {"subscriptions", &limits.subscriptions_per_uid, 1},
+                {"lobby", &limits.lobby, 1},
+                {"pause-ms", &limits.pause_usec, USEC_PER_MSEC},
+                {"idle-ms", &limits.idle_usec, USEC_PER_MSEC},
         };
-        int fd = connect_client(f);
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                say(fd, cases[i].request);
-                assert_hears(f, fd, cases[i].reply);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+                for (size_t k = 1; line->words[k]; k += 2)
+                        if (text_equals(line->words[k], all[i].name))
+                                *all[i].value = story_number_at(line, k + 1) * all[i].unit;
+        varlink_server_set_limits(((Story *) context)->f->server, &limits);
+        return NULL;
 }
 
-SERVER_TEST(parameters_are_checked) {
-        static const struct {
-                const char *parameters, *fault;
-        } cases[] = {
-                {"{\"name\":\"a\"}", NULL},
-                {"{\"name\":\"a\",\"count\":-1,\"flag\":false,\"share\":1,\"list\":[],\"map\":{}}",
-                 NULL},
-                {"{\"name\":\"a\",\"count\":null,\"share\":0.5}", NULL},
-                {"{}", "name"},
-                {"{\"name\":null}", "name"},
-                {"{\"name\":1}", "name"},
-                {"{\"name\":\"a\",\"count\":1.0}", "count"},
-                {"{\"name\":\"a\",\"count\":\"1\"}", "count"},
-                {"{\"name\":\"a\",\"flag\":1}", "flag"},
-                {"{\"name\":\"a\",\"share\":\"\"}", "share"},
-                {"{\"name\":\"a\",\"list\":{}}", "list"},
-                {"{\"name\":\"a\",\"map\":[]}", "map"},
-                {"{\"name\":\"a\",\"other\":null}", "other"},
+static const char *do_order(void *context, const StoryLine *line UNUSED) {
+        return text_string(&((Story *) context)->f->order);
+}
+
+/* How many came before, of the calls of Log. */
+static const char *do_place(void *context, const StoryLine *line) {
+        const char *order = do_order(context, line), *word;
+        uint64_t n = 0;
+
+        while ((word = text_next_word(line->arena, &order, " ")) &&
+               !text_equals(word, line->words[1]))
+                n++;
+        return story_number(line, n);
+}
+
+static void tell(const char *path) {
+        static const StoryVerb verbs[] = {
+                {"ask", do_ask},
+                {"call", do_call},
+                {"connect", do_connect},
+                {"connect-another", do_connect},
+                {"connect-other", do_connect},
+                {"continue", do_kept},
+                {"describe", do_describe},
+                {"end", do_end},
+                {"error", do_kept},
+                {"hang-up", do_hang_up},
+                {"has-byte", do_has_byte},
+                {"hear", do_hear},
+                {"hear-length", do_hear},
+                {"is-kept", do_kept},
+                {"is-ready", do_is_ready},
+                {"keep-place", do_kept},
+                {"limit", do_limit},
+                {"n", do_n},
+                {"order", do_order},
+                {"place", do_place},
+                {"pump", do_pump},
+                {"reply", do_kept},
+                {"say", do_say},
+                {"say-part", do_say},
+                {"shut-down", do_shut_down},
+                {"silent", do_silent},
+                {"wants-more", do_kept},
         };
-        int fd = connect_client(f);
+        static const StoryTeller teller = {
+                .size = sizeof(Story),
+                .begin = begin_story,
+                .end = end_story,
+                .verbs = verbs,
+                .n_verbs = ARRAY_LEN(verbs),
+        };
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const char *expected =
-                        cases[i].fault
-                                ? arena_printf(
-                                          f->arena,
-                                          "{\"error\":\"org.varlink.service.InvalidParameter\","
-                                          "\"parameters\":{\"parameter\":\"%s\"}}",
-                                          cases[i].fault)
-                                : arena_printf(f->arena, "{\"parameters\":%s}",
-                                               cases[i].parameters);
-
-                call(f, fd, "Typed",
-                     arena_printf(f->arena, ",\"parameters\":%s", cases[i].parameters));
-                assert_hears(f, fd, expected);
-        }
+        story_tell(path, &teller);
 }
 
-SERVER_TEST(peer_is_known) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Who", "");
-        assert_hears(f, fd,
-                     arena_printf(f->arena, "{\"parameters\":{\"uid\":%d,\"isParent\":true}}",
-                                  (int) geteuid()));
-        call(f, fd, "Secret", "");
-        assert_hears(f, fd, "{\"parameters\":{}}"); /* root, or the server's own user */
+TEST(stories) {
+        tell("unit/ipc/varlink_server");
 }
 
-SERVER_TEST(root_only) {
-        int fd;
-
-        fd = connect_as(f, OTHER_UID);
-        call(f, fd, "Secret", "");
-        assert_hears(f, fd,
-                     "{\"error\":\"org.varlink.service.PermissionDenied\",\"parameters\":{}}");
-        assert_int_equal(f->n_counted, 0);
-        call(f, fd, "Echo", "");
-        assert_hears(f, fd, "{\"parameters\":{}}");
+TEST(stories_of_users) {
+        if (geteuid() != 0)
+                skip();
+        assert_true(can_open(4096));
+        tell("unit/ipc/varlink_users");
 }
 
 /* ---- order and time of answers ---- */
@@ -530,49 +643,6 @@ SERVER_TEST(pipelined_calls_are_answered_in_order) {
         for (int i = 0; i < 100; i++)
                 assert_hears(f, fd, arena_printf(f->arena, "{\"parameters\":{\"i\":%d}}", i));
         assert_silent(f, fd);
-}
-
-SERVER_TEST(deferred_reply) {
-        int fd = connect_client(f), other = connect_client(f);
-
-        call(f, fd, "Keep", "");
-        assert_silent(f, fd);
-        assert_int_equal(f->n_kept, 1);
-        assert_false(varlink_call_wants_more(f->kept[0]));
-        call(f, other, "Echo", "");
-        assert_hears(f, other, "{\"parameters\":{}}");
-
-        /* Sent at once, without a dispatch. */
-        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
-        char byte;
-
-        assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 1);
-        assert_hears(f, fd, "{\"parameters\":{\"late\":true}}");
-        call(f, fd, "Keep", "");
-        pump(f);
-        varlink_call_error(f->kept[1], "org.example.Test.Failed", NULL);
-        assert_hears(f, fd, "{\"error\":\"org.example.Test.Failed\",\"parameters\":{}}");
-        assert_int_equal(f->n_closed, 0);
-}
-
-SERVER_TEST(deferred_call_holds_back_later_ones) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Keep", "");
-        call(f, fd, "Count", "");
-        call(f, fd, "Keep", "");
-        call(f, fd, "Count", "");
-        assert_silent(f, fd);
-        assert_int_equal(f->n_kept, 1);
-        assert_int_equal(f->n_counted, 0);
-        varlink_call_reply(f->kept[0], json_pack("{s:i}", "kept", 0));
-        assert_hears(f, fd, "{\"parameters\":{\"kept\":0}}");
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        assert_silent(f, fd);
-        assert_int_equal(f->n_counted, 1);
-        varlink_call_reply(f->kept[1], json_pack("{s:i}", "kept", 1));
-        assert_hears(f, fd, "{\"parameters\":{\"kept\":1}}");
-        assert_hears(f, fd, "{\"parameters\":{}}");
 }
 
 /* What a client with a call in progress sends meanwhile stays with the kernel. */
@@ -593,135 +663,7 @@ SERVER_TEST(deferred_call_bounds_the_queue) {
         assert_hears(f, fd, "{\"parameters\":{}}");
 }
 
-SERVER_TEST(oneway) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Count", ",\"oneway\":true");
-        call(f, fd, "None", ",\"oneway\":true");
-        call(f, fd, "Keep", ",\"oneway\":true");
-        call(f, fd, "Echo", "");
-        assert_silent(f, fd);
-        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        assert_silent(f, fd);
-        assert_int_equal(f->n_counted, 1);
-
-        /* Sent and gone: still done. */
-        call(f, fd, "Count", ",\"oneway\":true");
-        call(f, fd, "Count", ",\"oneway\":true");
-        hang_up(f, fd);
-        assert_connections(f, 0);
-        assert_int_equal(f->n_counted, 3);
-}
-
-SERVER_TEST(half_closed_client_is_answered) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Echo", "");
-        call(f, fd, "Keep", "");
-        call(f, fd, "Echo", "");
-        shutdown(fd, SHUT_WR);
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        assert_silent(f, fd);
-        assert_int_equal(f->n_closed, 0);
-        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
-        assert_hears(f, fd, "{\"parameters\":{\"late\":true}}");
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        assert_hung_up(f, fd);
-        assert_connections(f, 0);
-}
-
-SERVER_TEST(client_vanishes_during_deferred_call) {
-        int fd = connect_client(f), other = connect_client(f);
-
-        call(f, fd, "Keep", "");
-        call(f, other, "Keep", "");
-        pump(f);
-        assert_int_equal(f->n_kept, 2);
-        hang_up(f, fd);
-        assert_connections(f, 1);
-        assert_int_equal(f->n_closed, 1);
-        assert_int_equal((f->kept[0] == NULL) + (f->kept[1] == NULL), 1);
-        varlink_call_reply(f->kept[0] ? f->kept[0] : f->kept[1], json_object());
-        assert_hears(f, other, "{\"parameters\":{}}");
-
-        /* Gone before the call was even read; and gone with more to say. */
-        call(f, other, "Keep", "");
-        call(f, other, "Count", "");
-        hang_up(f, other);
-        assert_connections(f, 0);
-        assert_int_equal(f->n_kept, 3);
-        assert_int_equal(f->n_closed, 2);
-        assert_int_equal(f->n_counted, 0);
-}
-
-/* The owner learns of it from the dispatch only, not while it answers. */
-SERVER_TEST(answer_to_a_vanished_client) {
-        int fd = connect_client(f), other = connect_client(f);
-
-        call(f, fd, "Keep", "");
-        call(f, other, "Keep", ",\"more\":true");
-        pump(f);
-        assert_int_equal(f->n_kept, 2);
-        hang_up(f, fd);
-        hang_up(f, other);
-        for (size_t i = 0; i < 2; i++) {
-                assert_non_null(f->kept[i]);
-                if (!varlink_call_wants_more(f->kept[i]))
-                        varlink_call_reply(f->kept[i], json_object());
-                else
-                        varlink_call_reply_continues(f->kept[i], json_object());
-        }
-        assert_int_equal(f->n_closed, 0);
-        assert_connections(f, 0);
-        assert_int_equal(f->n_closed, 1); /* the stream; the other call had ended */
-}
-
-SERVER_TEST(server_ends_during_deferred_call) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Keep", "");
-        pump(f);
-        f->server = varlink_server_free(f->server);
-        assert_int_equal(f->n_closed, 1);
-}
-
-SERVER_TEST(reply_that_cannot_be_built) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Break", "");
-        assert_hung_up(f, fd);
-        assert_connections(f, 0);
-}
-
 /* ---- streams ---- */
-
-SERVER_TEST(more) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Watch", ",\"more\":true");
-        call(f, fd, "Echo", "");
-        pump(f);
-        assert_true(varlink_call_wants_more(f->kept[0]));
-        for (int i = 0; i < 3; i++) {
-                assert_int_equal(
-                        varlink_call_reply_continues(f->kept[0], json_pack("{s:i}", "i", i)), 0);
-                assert_hears(f, fd,
-                             arena_printf(f->arena,
-                                          "{\"parameters\":{\"i\":%d},\"continues\":true}", i));
-        }
-        varlink_call_reply(f->kept[0], json_pack("{s:b}", "last", 1));
-        assert_hears(f, fd, "{\"parameters\":{\"last\":true}}");
-        assert_hears(f, fd, "{\"parameters\":{}}");
-
-        call(f, fd, "Keep", "");
-        pump(f);
-        assert_int_equal(varlink_call_reply_continues(f->kept[1], json_object()), -ENOTSUP);
-        assert_silent(f, fd);
-        hang_up(f, fd);
-        assert_connections(f, 0);
-        assert_int_equal(f->n_closed, 1);
-}
 
 /* One text for all; who has not asked for more gets another. One that could not be made is no answer. */
 SERVER_TEST(text_for_many) {
@@ -864,15 +806,6 @@ SERVER_TEST(message_limit) {
         assert_connections(f, 0);
 }
 
-SERVER_TEST(reply_limit) {
-        int fd = connect_client(f);
-
-        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1000000}");
-        assert_int_equal(strlen(hear(f, fd)), 1000000 + strlen("{\"parameters\":{\"text\":\"\"}}"));
-        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1048576}");
-        assert_hung_up(f, fd);
-}
-
 SERVER_TEST(sender_of_single_bytes) {
         static const char request[] = "{\"method\":\"org.example.Test.Echo\"}";
         int fd = connect_client(f), other = connect_client(f);
@@ -971,141 +904,9 @@ SERVER_TEST(silent_connections) {
         assert_true(f->n_dispatches <= 2);
 }
 
-static void set_limits(const Fixture *f, size_t connections, size_t per_uid) {
-        VarlinkLimits limits = varlink_limits_default();
-
-        limits.connections = connections;
-        limits.per_uid = per_uid;
-        limits.kept_per_uid = per_uid;
-        limits.subscriptions_per_uid = 3;
-        limits.lobby = 0;
-        varlink_server_set_limits(f->server, &limits);
-}
-
 static void assert_served(Fixture *f, int fd) {
         call(f, fd, "Echo", "");
         assert_hears(f, fd, "{\"parameters\":{}}");
-}
-
-/* Root, and whoever runs the server. */
-SERVER_TEST(trusted_users_are_not_limited) {
-        int fds[30];
-
-        set_limits(f, 10, 5);
-        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-                fds[i] = connect_client(f);
-        assert_connections(f, ARRAY_LEN(fds));
-        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-                assert_served(f, fds[i]);
-}
-
-/* Those of a user with most make room for who has less, and for who of the same user has something to say. */
-SERVER_TEST(newcomers_find_places) {
-        int greedy[15], modest[6], roots[20], talker;
-
-        set_limits(f, 16, 12);
-        for (size_t i = 0; i < ARRAY_LEN(greedy); i++)
-                greedy[i] = connect_as(f, OTHER_UID);
-        assert_connections(f, 12);
-        for (size_t i = 12; i < ARRAY_LEN(greedy); i++)
-                assert_hung_up(f, greedy[i]);
-        talker = connect_as(f, OTHER_UID);
-        assert_served(f, talker);
-        assert_hung_up(f, greedy[0]);
-        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
-                modest[i] = connect_as(f, ANOTHER_UID);
-        assert_connections(f, 16);
-        for (size_t i = 1; i < 3; i++)
-                assert_hung_up(f, greedy[i]);
-        for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-                roots[i] = connect_client(f); /* on top */
-        assert_connections(f, 16 + ARRAY_LEN(roots));
-        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
-                assert_served(f, modest[i]);
-        assert_served(f, greedy[3]);
-        assert_served(f, roots[19]);
-}
-
-/* What is idle goes first, then subscriptions, then calls that wait; what is kept never goes. */
-SERVER_TEST(who_loses_his_place) {
-        int kept, waiting, subscribed, idle, new[3];
-
-        set_limits(f, 100, 4);
-        kept = connect_as(f, OTHER_UID);
-        call(f, kept, "Keep", "");
-        pump(f);
-        varlink_call_keep_place(f->kept[0]);
-        waiting = connect_as(f, OTHER_UID);
-        call(f, waiting, "Keep", "");
-        pump(f);
-        subscribed = connect_as(f, OTHER_UID);
-        call(f, subscribed, "Keep", ",\"more\":true");
-        pump(f);
-        idle = connect_as(f, OTHER_UID);
-        assert_connections(f, 4);
-        const int order[] = {idle, subscribed, waiting};
-
-        for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-                new[i] = connect_as(f, OTHER_UID);
-                if (i > 0) { /* another one is not worth it */
-                        call(f, new[i], "Keep", "");
-                        assert_hung_up(f, new[i]);
-                        hang_up(f, new[i]);
-                        new[i] = connect_as(f, OTHER_UID);
-                }
-                call(f, new[i], "Gate", "");
-                pump(f);
-                assert_hung_up(f, order[i]);
-                varlink_call_keep_place(f->kept[3 + i]); /* that one would be next else */
-        }
-        assert_int_equal(f->n_closed, 2); /* of those that were lost, who had asked for something */
-        varlink_call_reply(f->kept[0], NULL);
-        varlink_call_reply(f->kept[3], json_object());
-        assert_hears(f, new[0], "{\"parameters\":{}}");
-}
-
-static bool can_open(rlim_t n) {
-        struct rlimit files;
-
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < n)
-                return false;
-        files.rlim_cur = MAX(files.rlim_cur, n);
-        return setrlimit(RLIMIT_NOFILE, &files) == 0;
-}
-
-/* Who has no place is left waiting, not heard; then there may be one for him, unless he was heard before. */
-SERVER_TEST(lobby) {
-        VarlinkLimits limits = varlink_limits_default();
-        int first[2], later[3], last;
-
-        if (!can_open(4096))
-                skip();
-        limits.connections = 16;
-        limits.per_uid = 2;
-        limits.lobby = ARRAY_LEN(later);
-        limits.pause_usec = 100 * USEC_PER_MSEC;
-        varlink_server_set_limits(f->server, &limits);
-        for (size_t i = 0; i < ARRAY_LEN(first); i++)
-                first[i] = connect_as(f, OTHER_UID);
-        for (size_t i = 0; i < ARRAY_LEN(later); i++)
-                later[i] = connect_as(f, OTHER_UID);
-        pump(f);
-        last = connect_as(f, OTHER_UID);
-        assert_hung_up(f, last); /* there are too many, even so */
-        assert_connections(f, ARRAY_LEN(first));
-        for (size_t i = 0; i < ARRAY_LEN(later); i++)
-                assert_silent(f, later[i]);
-        call(f, later[1], "Echo", "");
-        assert_silent(f, later[1]);
-        pump_for(f, 150);
-        assert_hung_up(f, later[0]);
-        assert_hears(f, later[1], "{\"parameters\":{}}");
-        assert_hung_up(f, later[2]);
-        assert_served(f, first[1]);
-        pump_for(f, 150);
-        assert_hung_up(f, first[0]); /* whose place it was */
-        assert_connections(f, 2);
-        assert_false(server_is_ready(f, 50)); /* nobody is waited for any more */
 }
 
 /* Where descriptors run out, who waits without a place goes first. */
@@ -1136,23 +937,6 @@ SERVER_TEST(lobby_without_descriptors) {
         assert_served(f, first);
 }
 
-SERVER_TEST(limit_of_subscriptions) {
-        int fds[5], root[5];
-
-        set_limits(f, 100, 50);
-        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-                fds[i] = connect_as(f, OTHER_UID);
-                call(f, fds[i], "Watch", ",\"more\":true");
-                root[i] = connect_client(f);
-                call(f, root[i], "Watch", ",\"more\":true");
-                pump(f);
-        }
-        assert_hung_up(f, fds[0]);
-        assert_hung_up(f, fds[1]);
-        assert_connections(f, 3 + 5);
-        assert_int_equal(f->n_closed, 2);
-}
-
 /* Others have less kept for them. */
 SERVER_TEST(message_limit_of_others) {
         Text text = text_in(f->arena);
@@ -1168,105 +952,6 @@ SERVER_TEST(message_limit_of_others) {
              arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
         pump(f);
         assert_hung_up(f, fd);
-}
-
-/* Of calls that are there at once. */
-SERVER_TEST(order_of_calls) {
-        int greedy[4], modest, last;
-
-        for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
-                greedy[i] = connect_as(f, OTHER_UID);
-                call(f, greedy[i], "Log",
-                     arena_printf(f->arena, ",\"parameters\":{\"a\":\"g%zu\"}", i));
-        }
-        last = connect_client(f);
-        call(f, last, "LogLast", ",\"parameters\":{\"a\":\"l\"}");
-        modest = connect_as(f, ANOTHER_UID);
-        call(f, modest, "Log", ",\"parameters\":{\"a\":\"m\"}");
-        call(f, greedy[3], "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
-        call(f, last, "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
-        int first = connect_as(f, ANOTHER_UID);
-
-        call(f, first, "LogFirst", ",\"parameters\":{\"a\":\"f\"}");
-        pump(f);
-        const char *order = text_string(&f->order);
-
-        /* In between it is the users who take turns, by the time that theirs took. */
-        assert_int_equal(strncmp(order, "f ", 2), 0);
-        assert_non_null(strstr(order, "g3 late "));
-        assert_non_null(strstr(order, "m "));
-        assert_string_equal(order + strlen(order) - strlen(" l late "), " l late ");
-        assert_int_equal(strlen(order), strlen("f g0 g1 g2 g3 late m l late "));
-}
-
-/* A text that could pretend another method's class comes after all others. */
-SERVER_TEST(order_of_pretenders) {
-        static const char *const texts[] = {
-                ("{\"parameters\":{\"a\":\"p0\",\"method\":\"org.example.Test.LogFirst\"},"
-                 "\"method\":\"org.example.Test.Log\"}"),
-                "{\"method\":\"org.example.Test.LogFirs\\u0074\",\"parameters\":{\"a\":\"p1\"}}",
-                "{\"m\\u0065thod\":\"org.example.Test.Log\",\"parameters\":{\"a\":\"p2\"}}",
-                " { \"method\" : \"org.example.Test.Log\",\"parameters\":{\"a\":\"\\u0031\"}}",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-                say(connect_client(f), texts[i]);
-        call(f, connect_client(f), "LogFirst", ",\"parameters\":{\"a\":\"f\"}");
-        pump(f);
-        assert_string_equal(text_string(&f->order), "f 1 p0 p1 p2 ");
-}
-
-SERVER_TEST(idle_connections_are_closed) {
-        int silent, partial, waiting, busy;
-
-        limit_idle(f, 1000); /* a busy machine may keep us waiting for most of it */
-        silent = connect_client(f);
-        partial = connect_client(f);
-        waiting = connect_client(f);
-        busy = connect_client(f);
-        say_bytes(partial, "{", 1);
-        call(f, waiting, "Keep", "");
-        for (int i = 0; i < 8; i++) {
-                call(f, busy, "Echo", "");
-                assert_hears(f, busy, "{\"parameters\":{}}");
-                pump_for(f, 200);
-        }
-        assert_hung_up(f, silent);
-        assert_hung_up(f, partial);
-        assert_connections(f, 2);
-        pump_for(f, 1300);
-        assert_hung_up(f, busy);
-        assert_connections(f, 1);
-        assert_int_equal(f->n_closed, 0);
-        assert_false(server_is_ready(f, 300)); /* nobody is idle: no timer */
-
-        varlink_call_reply(f->kept[0], json_object());
-        assert_hears(f, waiting, "{\"parameters\":{}}");
-        pump_for(f, 1300); /* and now it is */
-        assert_hung_up(f, waiting);
-        assert_connections(f, 0);
-}
-
-SERVER_TEST(client_that_leaves_its_reply_is_closed) {
-        int fd;
-
-        limit_idle(f, 100);
-        fd = connect_client(f);
-        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1000000}");
-        assert_connections(f, 1);
-        pump_for(f, 300);
-        assert_connections(f, 0);
-}
-
-SERVER_TEST(no_timer_without_connections) {
-        int fd;
-
-        limit_idle(f, 50);
-        fd = connect_client(f);
-        pump(f);
-        hang_up(f, fd);
-        pump(f);
-        assert_false(server_is_ready(f, 150));
 }
 
 SERVER_TEST(no_descriptors_to_accept_with) {
