@@ -182,8 +182,7 @@ static void check_ready(History *history, const Status *status) {
                 const StatusInstance *instance = &status->instances[i];
 
                 if (instance->verdict != VERDICT_READY || instance->pages_wanted == 0 ||
-                    instance->is_running ||
-                    (history->is_edited && mount_of(history, instance->name)) ||
+                    instance->is_running || mount_may_differ(history, instance->name) ||
                     (instance->unit && !is_unit_down(history, instance->unit)))
                         continue;
                 /* Who has no unit may run already, and what strangers have may be its own. */

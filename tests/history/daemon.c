@@ -482,9 +482,7 @@ static void take_told(History *history, const StartGate *start, const Told *told
                         unit->claims[unit->n_claims++] = (Claim){
                                 hold->granted.page_size_bytes, ledger_granted_pages(&hold->granted),
                                 mount_of(history, start->instance)};
-                /* Its mount was made by a file that hugepland has not read, and may hold less. */
-                unit->is_short = unit->is_short ||
-                                 (history->is_edited && mount_of(history, start->instance));
+                unit->is_short = unit->is_short || mount_may_differ(history, start->instance);
         }
 }
 

@@ -230,6 +230,9 @@ int claims_map(Kernel *kernel, KernelProcess *process, const Unit *unit, Random 
 KernelSegment *mount_file(Kernel *kernel, const char *path);
 /* The path of the mount of INSTANCE; NULL: it is not mounted. */
 const char *mount_of(const History *history, const char *instance);
+
+/* Whether a mount was made by another file than hugepland goes by, and may hold less: hugepland reports that. */
+bool mount_may_differ(const History *history, const char *instance);
 /* The file of an instance has changed. */
 void mount_outdate(History *history, const char *instance);
 

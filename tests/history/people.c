@@ -91,6 +91,12 @@ const char *mount_of(const History *history, const char *instance) {
         return mounted ? mounted->path : NULL;
 }
 
+bool mount_may_differ(const History *history, const char *instance) {
+        const Mounted *mounted = find_mounted(history, instance);
+
+        return mounted && (history->is_edited || mounted->is_outdated);
+}
+
 static void unmount(History *history, Mounted *mounted) {
         say(history, "      umount %s", mounted->path);
         if (kernel_unmount(mounted->mount) == 0)
