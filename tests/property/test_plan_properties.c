@@ -17,23 +17,19 @@
  * are no more important. On a node that is short of KeepFree= what no unit keeps of parts is given back, until the node
  * has that again.
  *
- * What others have of the pools, and how many pages may be given back, is reckoned in naive_promises.c.
+ * What others have of the pools, and how many pages may be given back, is as plan/promise says; that nobody is hurt by it
+ * is in history/checks.c.
  * Pools are made larger than that only where somebody would otherwise lack pages, or lose them, whom
  * promises_admit() and promises_exposures() say so of: these have properties of their own. */
 
-#include "property/naive_promises.h"
 #include "property/random.h"
 
 #include "base/size.h"
+#include "plan/plan.h"
+#include "plan/promise/balance.h"
 #include "support/testing.h"
 
-enum {
-        NODES_MAX = NAIVE_NODES_MAX,
-        SIZES_MAX = 3,
-        INSTANCES_MAX = 20,
-        HOLDS_MAX = 32,
-        STEADY_ROUNDS_MAX = 40
-};
+enum { NODES_MAX = 16, SIZES_MAX = 3, INSTANCES_MAX = 20, HOLDS_MAX = 32, STEADY_ROUNDS_MAX = 40 };
 
 typedef struct World {
         uint64_t seed;
@@ -49,7 +45,7 @@ typedef struct World {
         PoolLimits *limits;
         Plan *plan;
         /* As the oracle has it. */
-        NaivePromises promises[SIZES_MAX];
+        Promises promises[SIZES_MAX];
         uint64_t others[NODES_MAX][SIZES_MAX]; /* in use by, or promised to, nobody who is known */
         uint64_t *kept; /* by index of the pool: beyond the plan, for it could not be lowered to that */
 } World;
@@ -72,7 +68,7 @@ static void print_holds(const World *world) {
                 print_error("  reserved %" PRIu64 " of %s, unknown %" PRIu64 "\n",
                             world->topology->page_sizes[k].reserved_pages,
                             format_page_size(world->arena, world->topology->page_sizes[k].bytes),
-                            world->promises[k].unknown);
+                            world->promises[k].unknown_pages);
 }
 
 static void print_world(const World *world) {
@@ -712,7 +708,7 @@ static uint64_t reserved_on(const World *world, unsigned node, size_t k) {
 /* Free pages that others were promised: of those that we did not reserve, then of nodes to which nobody is
  * bound, then of any; from the first node on. */
 static void lay_promises(World *world, size_t k) {
-        uint64_t left = world->promises[k].others_promised, laid[NODES_MAX] = {};
+        uint64_t left = world->promises[k].others_promised_pages, laid[NODES_MAX] = {};
 
         for (int pass = 0; pass < 3; pass++)
                 for (size_t i = 0; i < world->topology->n_nodes; i++) {
@@ -737,8 +733,8 @@ static void reckon(World *world) {
         LedgerHolds holds = holds_of_all(world);
 
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
-                world->promises[k] =
-                        naive_promises(world->topology, k, &holds, world->use, world->ledger);
+                world->promises[k] = promises_make(world->arena, world->topology, k, &holds,
+                                                   world->use, world->ledger);
                 lay_promises(world, k);
         }
 }
@@ -928,28 +924,11 @@ static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k
         return capacity_for(world, books, INSTANCES_MAX, i, k);
 }
 
-/* What a row has, or likely has. */
-static uint64_t loose_pages(const World *world, const NaiveRow *row) {
-        uint64_t pages = row->loose ? row->likely : 0;
-
-        for (size_t i = 0; row->loose && i < world->topology->n_nodes; i++)
-                pages += row->used[i];
-        return pages;
-}
-
-static uint64_t all_loose_pages(const World *world, size_t k) {
-        uint64_t pages = 0;
-
-        for (size_t r = 0; r < world->promises[k].n_rows; r++)
-                pages += loose_pages(world, &world->promises[k].rows[r]);
-        return pages;
-}
-
 /* What an instance without a unit may have, touched or not: all that anybody without one likely has. */
-static void keep_loose(const World *world, Books *books, size_t k, const NaiveRow *row) {
+static void keep_loose(const World *world, Books *books, size_t k, const Promise *row) {
         const LedgerInstance *before = ledger_instance(world->ledger, row->loose);
         size_t n = (size_t) (plan_find(world->plan, row->loose) - world->plan->instances);
-        uint64_t left = MIN(row->granted, all_loose_pages(world, k));
+        uint64_t left = MIN(row->granted_pages, promises_all_loose_pages(&world->promises[k]));
 
         VEC_FOREACH(hold, &world->ledger->holds)
                 if (hold->is_tentative && text_equals(hold->granted.name, row->loose))
@@ -983,9 +962,9 @@ static void keep_holds(const World *world, Books *books) {
                         books->granted[i][k] += pages;
                 }
         for (size_t k = 0; k < world->topology->n_page_sizes && !world->is_restarted; k++)
-                for (size_t r = 0; r < world->promises[k].n_rows; r++)
-                        if (world->promises[k].rows[r].loose)
-                                keep_loose(world, books, k, &world->promises[k].rows[r]);
+                VEC_FOREACH(row, &world->promises[k].list)
+                        if (row->loose)
+                                keep_loose(world, books, k, row);
 }
 
 static bool option_fits(const World *world, Books *books, size_t n, const DemandOption *option) {
@@ -1184,7 +1163,7 @@ static void check_targets_of_size(const World *world, size_t k) {
         uint64_t free[NODES_MAX];
 
         find_free(world, k, free);
-        NaiveBalance balance = naive_balance(&world->promises[k], free);
+        Balance *balance = balance_new(world->arena, &world->promises[k], free);
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Pool *now = &world->topology->nodes[i].pools[k];
@@ -1205,10 +1184,10 @@ static void check_targets_of_size(const World *world, size_t k) {
                 to_pages = pool->granted_pages > 0 ? MAX(found, needed) : found;
                 REQUIRE(world, pool->from_pages == persistent, "pool %u", pool->node);
                 if (to_pages < persistent) {
-                        uint64_t fewer = MIN(persistent - to_pages,
-                                             naive_spare(&world->promises[k], &balance, free, i));
+                        uint64_t fewer =
+                                MIN(persistent - to_pages, balance_spare_pages(balance, i));
 
-                        free[i] -= fewer;
+                        balance_change(balance, i, fewer, 0);
                         cover = sub_floored(persistent - fewer,
                                             MAX(to_pages, MIN(persistent, taken)));
                         to_pages = persistent - fewer - cover;
@@ -1230,7 +1209,7 @@ static void check_targets(World *world) {
                 uint64_t free[NODES_MAX];
 
                 find_free(world, k, free);
-                NaiveBalance balance = naive_balance(&world->promises[k], free);
+                const Balance *balance = balance_new(world->arena, &world->promises[k], free);
 
                 for (size_t p = 0; p < world->plan->n_pools; p++) {
                         const PlanPool *pool = &world->plan->pools[p];
@@ -1238,8 +1217,8 @@ static void check_targets(World *world) {
                         if (size_at(world, pool->page_size_bytes) == k)
                                 REQUIRE(world,
                                         pool->spare_pages ==
-                                                naive_spare(&world->promises[k], &balance, free,
-                                                            node_at(world, pool->node)),
+                                                balance_spare_pages(balance,
+                                                                    node_at(world, pool->node)),
                                         "pool %u", pool->node);
                 }
                 check_targets_of_size(world, k);
@@ -1268,7 +1247,7 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         const PlanInput input = input_of(world);
         const Promises *promises = &plan_promises(world->arena, &input)[k];
         Starter starters[INSTANCES_MAX];
-        Wrongs wrongs = {.unknown = world->promises[k].others_promised};
+        Wrongs wrongs = {.unknown = world->promises[k].others_promised_pages};
 
         /* Who does not run and has pages of size K, the most important ones first. */
         size_t order[INSTANCES_MAX], n_starters = 0;
@@ -1914,15 +1893,15 @@ static bool loses_loose(const World *world) {
                                     planned_on(world, &world->plan->instances[n], i, k))
                                         return true;
         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                for (size_t r = 0; r < world->promises[k].n_rows; r++) {
-                        const NaiveRow *row = &world->promises[k].rows[r];
+                VEC_FOREACH(row, &world->promises[k].list) {
                         const PlanInstance *planned =
                                 row->loose ? plan_find(world->plan, row->loose) : NULL;
                         for (size_t i = 0; planned && i < world->topology->n_nodes; i++)
                                 if (row->used[i] > planned_on(world, planned, i, k))
                                         return true;
                         if (planned &&
-                            MIN(row->granted, all_loose_pages(world, k)) > planned->pages_granted)
+                            MIN(row->granted_pages, promises_all_loose_pages(&world->promises[k])) >
+                                    planned->pages_granted)
                                 return true;
                 }
         return false;
