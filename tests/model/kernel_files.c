@@ -213,8 +213,6 @@ KernelFileKind kernel_file_kind(const Kernel *kernel, const char *path) {
         Where where = {.kernel = kernel, .arena = arena};
         const char *name;
 
-        if (text_equals(path, PATH_PROC "/self"))
-                return KERNEL_FILE_LINK;
         path = through_self(kernel, arena, path);
         if (group_path(path) && is_directory(kernel, path))
                 return KERNEL_FILE_DIRECTORY;

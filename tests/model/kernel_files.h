@@ -11,7 +11,6 @@ typedef enum KernelFileKind {
         KERNEL_FILE_NONE,
         KERNEL_FILE_ATTRIBUTE,
         KERNEL_FILE_DIRECTORY,
-        KERNEL_FILE_LINK, /* /proc/self */
 } KernelFileKind;
 
 typedef VEC(char *) KernelNames;
@@ -21,8 +20,7 @@ KernelFileKind kernel_file_kind(const Kernel *kernel, const char *path);
 /* -ENOENT, -EISDIR; -EACCES for what can only be written. */
 int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char **ret);
 
-/* One write(2) of the whole text by WRITER, who may be NULL: 0, or what the kernel says; -EIO where it
- * took only the beginning, as /proc/sys does. */
+/* One write(2) of the whole text by WRITER, who may be NULL: 0, or what the kernel says. */
 int kernel_file_write(Kernel *kernel, const KernelProcess *writer, const char *path,
                       const char *text);
 

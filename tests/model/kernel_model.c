@@ -16,9 +16,8 @@ enum {
         DISTANCE_FAR = 20,
 };
 
-#define FIRST_ADDRESS UINT64_C(0x200000000000)
-#define DEMOTE_MIN    (2 * MIB) /* HUGETLB_PAGE_ORDER */
-#define BUDDY_MAX     (4 * MIB) /* the largest block of the buddy allocator */
+#define DEMOTE_MIN (2 * MIB) /* HUGETLB_PAGE_ORDER */
+#define BUDDY_MAX  (4 * MIB) /* the largest block of the buddy allocator */
 
 /* ---- descriptions ---- */
 
@@ -234,10 +233,8 @@ KernelProcess *kernel_spawn(Kernel *kernel, const KernelSpawn *spawn) {
         process->kernel = kernel;
         process->name = arena_strdup(kernel->arena, spawn->name ? spawn->name : "process");
         process->pid = kernel->next_pid++;
-        process->parent_pid = 1;
         process->group = group_find(kernel, group);
         process->cpu_node = spawn->cpu_node;
-        process->next_address = FIRST_ADDRESS;
         process->is_alive = true;
         kernel_set_policy(process, spawn->policy);
         *vec_push(kernel->arena, &kernel->processes) = process;
@@ -303,10 +300,6 @@ KernelProcess *kernel_self(const Kernel *kernel) {
         return kernel->self;
 }
 
-void kernel_set_self(Kernel *kernel, KernelProcess *process) {
-        kernel->self = process;
-}
-
 /* ---- segments and mounts ---- */
 
 int kernel_shmget(KernelProcess *process, uint64_t page_bytes, uint64_t n_pages, bool is_noreserve,
@@ -321,7 +314,6 @@ int kernel_shmget(KernelProcess *process, uint64_t page_bytes, uint64_t n_pages,
         int r = is_noreserve ? 0 : segment_reserve(segment, process, n_pages);
 
         segment->is_sysv = true;
-        segment->creator_pid = process->pid;
         segment->is_linked = r == 0;
         segment->is_gone = r < 0;
         if (r == 0)

@@ -109,7 +109,6 @@ const KernelDeath *kernel_death(const KernelProcess *process);
 
 /* Whom /proc/self means, and who writes when files are written: a process of its own by default. */
 KernelProcess *kernel_self(const Kernel *kernel);
-void kernel_set_self(Kernel *kernel, KernelProcess *process);
 
 /* ---- mappings ---- */
 

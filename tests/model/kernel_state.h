@@ -78,7 +78,7 @@ struct KernelSegment {
         KernelMount *mount;
         const char *name; /* of the file, or NULL */
         bool is_sysv;
-        uint64_t id, creator_pid;
+        uint64_t id;
         bool is_linked; /* its name, or id, is still there */
         unsigned n_mappings;
         bool is_gone;
@@ -101,7 +101,7 @@ struct KernelMapping {
         KernelProcess *process;
         KernelSegment *segment;
         Size *size;
-        uint64_t n, address;
+        uint64_t n;
         bool is_private, is_noreserve;
         bool is_owner; /* HPAGE_RESV_OWNER: the process that has the reservation of a private mapping */
         bool is_unmapped; /* HPAGE_RESV_UNMAPPED: a page of it was taken away for its parent */
@@ -140,13 +140,12 @@ struct Charges {
 struct KernelProcess {
         Kernel *kernel;
         const char *name;
-        uint64_t pid, parent_pid;
+        uint64_t pid;
         Group *group;
         unsigned cpu_node;
         bool has_policy;
         KernelPolicy policy;
         VEC(KernelMapping *) mappings;
-        uint64_t next_address;
         bool is_alive;
         const KernelDeath *death;
 };
@@ -177,7 +176,6 @@ struct Kernel {
         VEC(KernelMount *) mounts;
         KernelProcess *self;
         uint64_t next_pid, next_id;
-        uint64_t shm_group;
         uint64_t n_copies;
 };
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MAX_ORDER = 10, BASE_PAGE = 4096 };
+enum { MAX_ORDER = 10, BASE_PAGE = 4096, MOUNT_MINOR = 0x30 };
 
 /* ---- numbers that are written ---- */
 
@@ -24,21 +24,6 @@ static int parse_sysfs(const char *text, uint64_t *ret) {
         if (length > 0 && text[length - 1] == '\n')
                 length--;
         return parse_u64(arena_strndup(arena, text, length), ret);
-}
-
-/* proc_get_long(): whitespace around, decimal, hexadecimal or octal; what follows the first number is left
- * over. */
-static int parse_sysctl(const char *text, uint64_t *ret, const char **ret_rest) {
-        Number number;
-
-        text += strspn(text, " \t\n");
-        if (!strchr("0123456789", *text) || parse_number(text, &number, ret_rest) < 0)
-                return -EINVAL;
-        if (number.real != 0 || (**ret_rest && !strchr(" \t\n", **ret_rest)))
-                return -EINVAL;
-        *ret = number.whole;
-        *ret_rest += strspn(*ret_rest, " \t\n");
-        return 0;
 }
 
 /* ---- nodes ---- */
@@ -79,21 +64,6 @@ static char *read_nodes(const Where *where) {
 
 static char *read_memory_nodes(const Where *where) {
         return format_set(where, where->kernel->memory_nodes);
-}
-
-static char *read_cpu_nodes(const Where *where) {
-        return format_set(where, kernel_cpu_nodes(where->kernel));
-}
-
-static char *read_distance(const Where *where) {
-        Text text = text_in(where->arena);
-
-        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                if (where->kernel->nodes[node].exists)
-                        text_printf(&text, "%s%u", text.length > 0 ? " " : "",
-                                    where->kernel->nodes[where->node].distance[node]);
-        text_add(&text, "\n");
-        return text.string;
 }
 
 /* hugetlb_report_node_meminfo() has the default size only, and no reservations. */
@@ -144,12 +114,11 @@ int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *wher
 
 static int write_drop_caches(Kernel *kernel, const KernelProcess *writer, const Where *where,
                              const char *text) {
-        const char *rest;
         uint64_t what;
 
         (void) writer;
         (void) where;
-        if (parse_sysctl(text, &what, &rest) < 0 || what < 1 || what > 7)
+        if (parse_sysfs(text, &what) < 0 || what < 1 || what > 7)
                 return -EINVAL;
         if (what & 1)
                 kernel_drop_caches(kernel);
@@ -183,14 +152,6 @@ static char *read_reserved(const Where *where) {
         return count_text(where, pool_of(where).reserved_pages);
 }
 
-static char *read_overcommit(const Where *where) {
-        return count_text(where, pool_of(where).overcommit_pages);
-}
-
-static char *read_max(const Where *where) {
-        return count_text(where, pool_of(where).max_pages);
-}
-
 static char *read_demote_size(const Where *where) {
         return arena_printf(where->arena, "%" PRIu64 "kB\n", where->size->demote_to->bytes / KIB);
 }
@@ -206,25 +167,6 @@ static int write_total(Kernel *kernel, const KernelProcess *writer, const Where 
                                        where->size->bytes, n);
 }
 
-static int write_by_policy(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                           const char *text) {
-        uint64_t n;
-        int r = parse_sysfs(text, &n);
-
-        return r < 0 ? r : kernel_set_pool_by_policy(kernel, writer, where->size->bytes, n);
-}
-
-static int write_overcommit(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                            const char *text) {
-        uint64_t n;
-        int r = parse_sysfs(text, &n);
-
-        (void) writer;
-        if (where->size->is_gigantic)
-                return -EINVAL;
-        return r < 0 ? r : kernel_set_overcommit(kernel, where->size->bytes, n);
-}
-
 static int write_demote(Kernel *kernel, const KernelProcess *writer, const Where *where,
                         const char *text) {
         uint64_t n;
@@ -234,62 +176,6 @@ static int write_demote(Kernel *kernel, const KernelProcess *writer, const Where
         return r < 0 ? r
                      : kernel_demote(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST,
                                      where->size->bytes, n);
-}
-
-typedef enum Sysctl { SYSCTL_POOL, SYSCTL_BY_POLICY, SYSCTL_OVERCOMMIT, SYSCTL_GROUP } Sysctl;
-
-/* hugetlb_sysctl_handler_common(), hugetlb_overcommit_handler(): the default size. */
-static int write_sysctl(Kernel *kernel, const KernelProcess *writer, Sysctl which,
-                        const char *text) {
-        const char *rest;
-        uint64_t n;
-        int r = 0;
-
-        if (parse_sysctl(text, &n, &rest) < 0)
-                return -EINVAL;
-        switch (which) {
-        case SYSCTL_POOL:
-                r = kernel_set_pool(kernel, writer, KERNEL_HOST, 0, n);
-                break;
-        case SYSCTL_BY_POLICY:
-                r = kernel_set_pool_by_policy(kernel, writer, 0, n);
-                break;
-        case SYSCTL_OVERCOMMIT:
-                r = kernel_set_overcommit(kernel, 0, n);
-                break;
-        case SYSCTL_GROUP:
-                kernel->shm_group = n;
-                break;
-        }
-        return r == 0 && *rest ? -EIO : r;
-}
-
-static int write_sysctl_pool(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                             const char *text) {
-        (void) where;
-        return write_sysctl(kernel, writer, SYSCTL_POOL, text);
-}
-
-static int write_sysctl_by_policy(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                                  const char *text) {
-        (void) where;
-        return write_sysctl(kernel, writer, SYSCTL_BY_POLICY, text);
-}
-
-static int write_sysctl_overcommit(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                                   const char *text) {
-        (void) where;
-        return write_sysctl(kernel, writer, SYSCTL_OVERCOMMIT, text);
-}
-
-static char *read_shm_group(const Where *where) {
-        return count_text(where, where->kernel->shm_group);
-}
-
-static int write_shm_group(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                           const char *text) {
-        (void) where;
-        return write_sysctl(kernel, writer, SYSCTL_GROUP, text);
 }
 
 /* ---- the host ---- */
@@ -365,6 +251,53 @@ static char *read_buddyinfo(const Where *where) {
         return arena_strdup(where->arena, text_string(&text));
 }
 
+/* ---- the process that reads ---- */
+
+/* The one line of it that the probe reads. */
+static char *read_status(const Where *where) {
+        return arena_printf(
+                where->arena, "Mems_allowed_list:\t%s\n",
+                id_set_format(where->arena, &(IdSet){.words = {process_mems(where->process)}}));
+}
+
+static char *escape_blanks(Arena *arena, const char *name) {
+        Text text = text_in(arena);
+
+        for (; *name; name++)
+                if (*name == ' ')
+                        text_add(&text, "\\040");
+                else
+                        text_add_n(&text, name, 1);
+        return arena_strdup(arena, text_string(&text));
+}
+
+/* hugetlbfs_show_options() */
+static void add_options(Text *text, const KernelMount *mount) {
+        text_printf(text, "rw,pagesize=%" PRIu64 "M", mount->size->bytes / MIB);
+        if (mount->max != UINT64_MAX)
+                text_printf(text, ",size=%" PRIu64, mount->max * mount->size->bytes);
+        if (mount->min != UINT64_MAX)
+                text_printf(text, ",min_size=%" PRIu64, mount->min * mount->size->bytes);
+}
+
+static char *read_mountinfo(const Where *where) {
+        Text text = text_in(where->arena);
+
+        text_add(&text, "22 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw\n"
+                        "23 22 0:5 / " PATH_CGROUP " rw,nosuid,nodev,noexec,relatime shared:1 - "
+                        "cgroup2 cgroup2 rw\n");
+        VEC_FOREACH(mount, &where->kernel->mounts) {
+                if (!(*mount)->is_mounted)
+                        continue;
+                text_printf(&text, "%u 22 0:%u / %s rw,relatime shared:%u - hugetlbfs none ",
+                            MOUNT_MINOR + (*mount)->id, MOUNT_MINOR + (*mount)->id,
+                            escape_blanks(where->arena, (*mount)->path), 2 + (*mount)->id);
+                add_options(&text, *mount);
+                text_add(&text, "\n");
+        }
+        return text.string;
+}
+
 /* ---- the table ---- */
 
 #define NODE      PATH_NODES "/node%"
@@ -377,9 +310,7 @@ const Attribute kernel_attributes[] = {
         {PATH_NODES "/online", read_nodes},
         {PATH_NODES "/has_memory", read_memory_nodes},
         {PATH_NODES "/has_normal_memory", read_memory_nodes},
-        {PATH_NODES "/has_cpu", read_cpu_nodes},
         {NODE "/meminfo", read_node_meminfo},
-        {NODE "/distance", read_distance},
         {NODE "/compact", NULL, write_compact},
         {NODE "/reclaim", NULL, write_reclaim, has_node_reclaim},
         {NODE_POOL "/nr_hugepages", read_total, write_total},
@@ -388,8 +319,6 @@ const Attribute kernel_attributes[] = {
         {NODE_POOL "/demote_size", read_demote_size, NULL, has_demotion},
         {NODE_POOL "/demote", NULL, write_demote, has_demotion},
         {HOST_POOL "/nr_hugepages", read_total, write_total},
-        {HOST_POOL "/nr_hugepages_mempolicy", read_total, write_by_policy},
-        {HOST_POOL "/nr_overcommit_hugepages", read_overcommit, write_overcommit},
         {HOST_POOL "/free_hugepages", read_free},
         {HOST_POOL "/resv_hugepages", read_reserved},
         {HOST_POOL "/surplus_hugepages", read_surplus},
@@ -398,20 +327,10 @@ const Attribute kernel_attributes[] = {
         {PATH_MEMINFO, read_meminfo},
         {PATH_BUDDYINFO, read_buddyinfo},
         {PATH_OSRELEASE, read_release},
-        {PATH_NR_HUGEPAGES, read_max, write_sysctl_pool},
-        {PATH_NR_HUGEPAGES_MEMPOLICY, read_max, write_sysctl_by_policy},
-        {PATH_PROC_SYS "vm/nr_overcommit_hugepages", read_overcommit, write_sysctl_overcommit},
-        {PATH_HUGETLB_SHM_GROUP, read_shm_group, write_shm_group},
         {PATH_COMPACT, NULL, write_compact},
         {PATH_DROP_CACHES, NULL, write_drop_caches},
-        {PATH_SYSV_SHM, read_sysv},
-        {PATH_MOUNTS, read_mounts},
         {PROCESS "/status", read_status},
-        {PROCESS "/cgroup", read_cgroup},
-        {PROCESS "/maps", read_maps},
-        {PROCESS "/numa_maps", read_numa_maps},
         {PROCESS "/smaps", read_smaps, NULL, is_self},
-        {PROCESS "/smaps_rollup", read_smaps_rollup},
         {PROCESS "/mountinfo", read_mountinfo},
 };
 

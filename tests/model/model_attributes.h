@@ -33,14 +33,3 @@ extern const size_t n_kernel_attributes;
 /* "1048576 swappiness=0" */
 int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *where,
                   const char *text);
-
-/* ---- model_processes.c ---- */
-
-char *read_status(const Where *where);
-char *read_cgroup(const Where *where);
-char *read_maps(const Where *where);
-char *read_numa_maps(const Where *where);
-char *read_smaps_rollup(const Where *where);
-char *read_sysv(const Where *where);
-char *read_mountinfo(const Where *where);
-char *read_mounts(const Where *where);

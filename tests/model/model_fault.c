@@ -129,8 +129,6 @@ static KernelMapping *mapping_new(KernelProcess *process, KernelSegment *segment
         mapping->size = segment->size;
         mapping->n = n;
         mapping->pages = ARENA_ARRAY(arena, Page *, n);
-        mapping->address = process->next_address;
-        process->next_address += mul_saturated(n, segment->size->bytes) + segment->size->bytes;
         segment->n_mappings++;
         *vec_push(arena, &process->mappings) = mapping;
         return mapping;
@@ -251,7 +249,6 @@ void mappings_drop_all(KernelProcess *process) {
 static void copy_mapping(KernelProcess *child, const KernelMapping *from) {
         KernelMapping *mapping = mapping_new(child, from->segment, from->n);
 
-        mapping->address = from->address;
         mapping->is_private = from->is_private;
         mapping->is_noreserve = from->is_noreserve;
         mapping->has_policy = from->has_policy;
@@ -271,10 +268,8 @@ KernelProcess *kernel_fork(KernelProcess *parent, const char *name) {
                                                             .group = parent->group->path,
                                                             .cpu_node = parent->cpu_node});
 
-        child->parent_pid = parent->pid;
         child->has_policy = parent->has_policy;
         child->policy = parent->policy;
-        child->next_address = parent->next_address;
         VEC_FOREACH(mapping, &parent->mappings)
                 if (!(*mapping)->is_gone)
                         copy_mapping(child, *mapping);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every function of host/root.h. Paths are walked part by part, links below the root included, as
- * openat2(RESOLVE_IN_ROOT) does; what is left is a path without links, at which the model is asked first
- * and the tree in memory second. */
+/* Every function of host/root.h. There are no links. The model is asked first what is at a path, and the tree in memory
+ * second. */
 #include "model/model_root.h"
 
 #include "base/text.h"
@@ -13,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS_MAX = 40, SMALL_PAGE = 4096 };
+enum { SMALL_PAGE = 4096 };
 
-typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK } EntryKind;
+typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE } EntryKind;
 
-/* Something in memory; its path is whole, and without links. */
+/* Something in memory; its path is whole. */
 typedef struct Entry {
         EntryKind kind;
         const char *path;
         size_t path_length;
-        char *text; /* of a link: where it leads */
+        char *text;
         size_t size;
         uint64_t id, changed_at;
         bool is_gone;
@@ -152,65 +151,39 @@ static bool is_there(const Found *found) {
         return found->kernel != KERNEL_FILE_NONE || found->is_mount || found->entry;
 }
 
-static const char *link_target(const Root *root, Arena *arena, const Found *found) {
-        if (found->kernel == KERNEL_FILE_LINK)
-                return arena_printf(arena, "%" PRIu64, kernel_pid(kernel_self(root->kernel)));
-        return found->kernel == KERNEL_FILE_NONE && found->entry && found->entry->kind == ENTRY_LINK
-                       ? found->entry->text
-                       : NULL;
-}
-
-/* The path without links; of the last part only where they are FOLLOWED. -ENOTDIR where the way leads
- * through a file. */
-static int resolve(const Root *root, Arena *arena, const char *path, bool is_followed,
-                   const char **ret) {
+/* The path without "." and "..". -ENOTDIR where the way leads through a file. */
+static int resolve(const Root *root, Arena *arena, const char *path, const char **ret) {
         const char *here = "/", *rest = path;
-        unsigned n_links = 0;
         char *part;
 
         if (root->is_dead)
                 return -EIO;
         while ((part = text_next_word(arena, &rest, "/"))) {
-                bool is_last = rest[strspn(rest, "/")] == '\0';
-
                 if (text_equals(part, "."))
                         continue;
-                if (text_equals(part, "..")) {
-                        here = parent_path(arena, here);
-                        continue;
-                }
-                const char *next = text_equals(here, "/")
-                                           ? arena_printf(arena, "/%s", part)
-                                           : arena_printf(arena, "%s/%s", here, part);
-                Found found = look(root, next);
-                const char *target = link_target(root, arena, &found);
+                here = text_equals(part, "..")  ? parent_path(arena, here)
+                       : text_equals(here, "/") ? arena_printf(arena, "/%s", part)
+                                                : arena_printf(arena, "%s/%s", here, part);
+                Found found = look(root, here);
+                bool is_last = rest[strspn(rest, "/")] == '\0';
 
-                if (target && (!is_last || is_followed)) {
-                        if (++n_links > LINKS_MAX)
-                                return -ELOOP;
-                        if (*target == '/')
-                                here = "/";
-                        rest = arena_printf(arena, "%s/%s", target, rest);
-                        continue;
-                }
                 if (!is_last && !is_there(&found))
                         return -ENOENT;
                 if (!is_last && !is_directory(&found))
                         return -ENOTDIR;
-                here = next;
         }
         *ret = here;
         return 0;
 }
 
-/* Most paths have no link in them, and are there: what has this very path is found at once. */
+/* Most paths are there: what has this very path is found at once. */
 static bool find_directly(const Root *root, const char *path, Found *ret) {
         *ret = (Found){.path = path, .entry = find_entry(root, path)};
-        if (mount_at(root, path) || (ret->entry && ret->entry->kind == ENTRY_LINK))
+        if (mount_at(root, path))
                 return false;
         if (!ret->entry || ret->entry->kind == ENTRY_DIRECTORY)
                 ret->kernel = kernel_kind(root, path);
-        return is_there(ret) && ret->kernel != KERNEL_FILE_LINK;
+        return is_there(ret);
 }
 
 /* It is no path from one directory to another, and its directory, which has this very path, has none. */
@@ -225,14 +198,14 @@ static bool is_missing(const Root *root, Arena *arena, const char *path) {
         return find_directly(root, parent_path(arena, path), &above) && is_directory(&above);
 }
 
-static int find(const Root *root, Arena *arena, const char *path, bool is_followed, Found *ret) {
+static int find(const Root *root, Arena *arena, const char *path, Found *ret) {
         if (root->is_dead)
                 return -EIO;
         if (find_directly(root, path, ret))
                 return 0;
         if (is_missing(root, arena, path))
                 return -ENOENT;
-        int r = resolve(root, arena, path, is_followed, &path);
+        int r = resolve(root, arena, path, &path);
 
         if (r == 0)
                 *ret = look(root, path);
@@ -249,6 +222,7 @@ static const struct {
         {PATH_SHMMAX, "18446744073692774399\n"},
         {PATH_SHMALL, "18446744073692774399\n"},
         {PATH_MIN_FREE, "67584\n"},
+        {PATH_HUGETLB_SHM_GROUP, "0\n"},
         {PATH_THP_ENABLED, "always [madvise] never\n"},
         {PATH_THP_SHMEM, "always within_size advise [never] deny force\n"},
         {PATH_THP_DEFRAG, "always defer defer+madvise [madvise] never\n"},
@@ -274,13 +248,7 @@ Root *model_root_new(Kernel *kernel) {
         return root;
 }
 
-Kernel *model_root_kernel(const Root *root) {
-        return root->kernel;
-}
-
-int root_open(const char *path, Root **ret) {
-        (void) path;
-        (void) ret;
+int root_open(const char *path UNUSED, Root **ret UNUSED) {
         return -ENOENT;
 }
 
@@ -297,24 +265,18 @@ void root_freep(Root **root) {
         *root = root_free(*root);
 }
 
-bool root_is_host(const Root *root) {
-        (void) root;
+bool root_is_host(const Root *root UNUSED) {
         return false;
 }
 
-Recorder *root_recorder(const Root *root) {
-        (void) root;
+Recorder *root_recorder(const Root *root UNUSED) {
         return NULL;
 }
 
-void root_record_text(const Root *root, const char *path, const char *text) {
-        (void) root;
-        (void) path;
-        (void) text;
+void root_record_text(const Root *root UNUSED, const char *path UNUSED, const char *text UNUSED) {
 }
 
-char *root_path(Arena *arena, const Root *root, const char *path) {
-        (void) root;
+char *root_path(Arena *arena, const Root *root UNUSED, const char *path) {
         return arena_printf(arena, "(model)%s", path);
 }
 
@@ -425,7 +387,7 @@ static int read_whole(const Root *root, Arena *arena, const char *path, char **r
         int r = begin_read(root, path);
 
         if (r == 0)
-                r = noted(root, path, find(root, arena, path, true, &found));
+                r = noted(root, path, find(root, arena, path, &found));
 
         if (r < 0)
                 return r;
@@ -468,14 +430,14 @@ bool root_exists(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return begin_read(root, path) == 0 && find(root, arena, path, true, &found) == 0;
+        return begin_read(root, path) == 0 && find(root, arena, path, &found) == 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return begin_read(root, path) == 0 && find(root, arena, path, true, &found) == 0 &&
+        return begin_read(root, path) == 0 && find(root, arena, path, &found) == 0 &&
                is_directory(&found);
 }
 
@@ -486,7 +448,7 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
         int r = begin_read(root, path);
 
         if (r == 0)
-                r = find(root, arena, path, true, &found);
+                r = find(root, arena, path, &found);
         if (r < 0)
                 return r;
         *ret = found.entry ? (struct stat){.st_dev = 2,
@@ -497,20 +459,13 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
         return 0;
 }
 
-int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
+int root_read_link(const Root *root, Arena *arena, const char *path, char **ret UNUSED) {
         Found found;
         int r = begin_read(root, path);
 
         if (r == 0)
-                r = find(root, arena, path, false, &found);
-        const char *target = r == 0 ? link_target(root, arena, &found) : NULL;
-
-        if (r < 0)
-                return r;
-        if (!target)
-                return -EINVAL;
-        *ret = arena_strdup(arena, target);
-        return 0;
+                r = find(root, arena, path, &found);
+        return r < 0 ? r : -EINVAL;
 }
 
 int root_statfs(const Root *root, const char *path, struct statfs *ret) {
@@ -520,7 +475,7 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret) {
         int r = begin_read(root, path);
 
         if (r == 0)
-                r = find(root, arena, path, true, &found);
+                r = find(root, arena, path, &found);
 
         if (r < 0)
                 return r;
@@ -561,7 +516,7 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         int r = begin_read(root, path);
 
         if (r == 0)
-                r = noted(root, path, find(root, arena, path, true, &found));
+                r = noted(root, path, find(root, arena, path, &found));
 
         if (r < 0)
                 return r;
@@ -630,7 +585,7 @@ int root_write_attribute(const Root *const_root, const char *path, const char *t
         int r = begin_change(root, path, text);
 
         if (r == 0)
-                r = find(root, arena, path, true, &found);
+                r = find(root, arena, path, &found);
         if (r == 0)
                 r = write_found(root, &found, text);
         return end_change(root, path, text, r);
@@ -643,7 +598,7 @@ static int make_directories(Root *root, const char *path) {
         for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
                 const char *part = slash ? arena_strndup(arena, path, (size_t) (slash - path))
                                          : path;
-                int r = text_equals(path, "/") ? 0 : resolve(root, arena, part, true, &part);
+                int r = text_equals(path, "/") ? 0 : resolve(root, arena, part, &part);
                 Found found = look(root, part);
 
                 if (r < 0)
@@ -673,7 +628,7 @@ static int place(Root *root, Arena *arena, const char *path, Found *ret) {
                                               : make_directories(root, parent_path(arena, path));
 
         if (r == 0)
-                r = resolve(root, arena, path, false, &path);
+                r = resolve(root, arena, path, &path);
         if (r == 0)
                 *ret = look(root, path);
         return r;
@@ -707,8 +662,7 @@ static int write_file(const Root *const_root, const char *path, const char *text
         return end_change(root, path, text, r);
 }
 
-int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        (void) mode;
+int root_write_file(const Root *root, const char *path, const char *text, unsigned mode UNUSED) {
         return write_file(root, path, text, false);
 }
 
@@ -722,8 +676,7 @@ int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, size_t
         return -ENOENT;
 }
 
-int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        (void) mode;
+int root_create_file(const Root *root, const char *path, const char *text, unsigned mode UNUSED) {
         return write_file(root, path, text, true);
 }
 
@@ -734,7 +687,7 @@ int root_remove(const Root *const_root, const char *path) {
         int r = begin_change(root, path, NULL);
 
         if (r == 0)
-                r = find(root, arena, path, false, &found);
+                r = find(root, arena, path, &found);
         if (r == 0 && is_directory(&found))
                 r = -EISDIR;
         if (r == 0 && found.kernel != KERNEL_FILE_NONE)
@@ -749,24 +702,8 @@ int root_remove(const Root *const_root, const char *path) {
         return end_change(root, path, NULL, r);
 }
 
-int root_symlink(const Root *const_root, const char *target, const char *path) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        Root *root = mutable(const_root);
-        Found found;
-        const char *resolved;
-        int r = begin_change(root, path, target);
-
-        if (r == 0)
-                r = find(root, arena, parent_path(arena, path), true, &found);
-        if (r == 0)
-                r = resolve(root, arena, path, false, &resolved);
-        if (r == 0) {
-                found = look(root, resolved);
-                r = found.kernel != KERNEL_FILE_NONE ? -EPERM : is_directory(&found) ? -EISDIR : 0;
-        }
-        if (r == 0)
-                put(root, ENTRY_LINK, resolved, target);
-        return end_change(root, path, target, r);
+int root_symlink(const Root *root UNUSED, const char *target UNUSED, const char *path UNUSED) {
+        return -EPERM;
 }
 
 /* ---- directories whose files are read ---- */

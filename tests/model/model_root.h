@@ -13,12 +13,12 @@
  * It takes the place of src/host/root.c where model_root.c is among a program's own sources (in meson:
  * `dependencies: kernel_model`): all functions of root.h are defined there, so the linker has no reason to
  * take root.o out of the library. root_is_host() is false, root_open() fails. Who reads and writes is
- * kernel_self(), and /proc/self is that. What a write under a memory policy of its own would do
+ * kernel_self(), and /proc/self is that. There are no links. What a write under a memory policy of its own would do
  * (ApplyOperation.is_bound), which apply_perform() does not ask of a host that is none, the test says
  * itself, by kernel_set_policy(kernel_self(kernel), ...) around it.
  *
  * Beside the kernel's there are, to begin with: /proc/cmdline, /proc/sys/kernel/{shmmax,shmall,
- * random/boot_id}, /proc/sys/vm/min_free_kbytes, and files of transparent huge pages that take only the
+ * random/boot_id}, /proc/sys/vm/{min_free_kbytes,hugetlb_shm_group}, and files of transparent huge pages that take only the
  * words they show. */
 
 #include "host/root.h"
@@ -32,9 +32,7 @@ Root *model_root_new(Kernel *kernel);
  * directory. */
 void model_root_add(Root *root, const char *path, const char *bytes, size_t size);
 
-Kernel *model_root_kernel(const Root *root);
-
-/* Called around what changes something: attributes, files, directories, links. TEXT is NULL where none is
+/* Called around what changes something: attributes, files and directories. TEXT is NULL where none is
  * written. Between the daemon's reading and its writing there is time for others: in `before` the test may
  * do to the kernel whatever it likes. */
 typedef struct ModelRootHooks {

@@ -7,9 +7,6 @@
 #include "host/cgroup_limit.h"
 #include "host/mounts.h"
 #include "host/probe.h"
-#include "host/state.h"
-#include "inspect/pages/page_users.h"
-#include "inspect/process_files.h"
 #include "keeper/look.h"
 #include "model/model_root.h"
 #include "model/names.h"
@@ -69,15 +66,6 @@ static const char *listed(const Fixture *fixture, const char *path) {
 
 /* ---- files in memory ---- */
 
-ROOT_TEST(is_the_model) {
-        Root *other = NULL;
-
-        assert_false(root_is_host(fixture->root));
-        assert_int_equal(root_open("/", &other), -ENOENT);
-        assert_ptr_equal(model_root_kernel(fixture->root), fixture->kernel);
-        assert_text(root_path(fixture->arena, fixture->root, "/etc/x"), "(model)/etc/x");
-}
-
 ROOT_TEST(files) {
         const Root *root = fixture->root;
         char *text;
@@ -106,32 +94,6 @@ ROOT_TEST(files) {
         assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
         assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
         assert_text(listed(fixture, "/run/x"), "y");
-}
-
-ROOT_TEST(links) {
-        const Root *root = fixture->root;
-        char *text;
-
-        root_write_file(root, "/usr/lib/a.conf", "far\n", 0644);
-        root_make_directory(root, "/etc");
-        assert_int_equal(root_symlink(root, "/usr/lib/a.conf", "/etc/a.conf"), 0);
-        assert_int_equal(root_symlink(root, "../usr/lib", "/etc/lib"), 0);
-        assert_int_equal(root_symlink(root, "loop", "/etc/loop"), 0);
-        assert_int_equal(root_symlink(root, "/nowhere", "/etc/dangling"), 0);
-        assert_text(content(fixture, "/etc/a.conf"), "far\n");
-        assert_text(content(fixture, "/etc/lib/a.conf"), "far\n");
-        assert_int_equal(root_read_file(root, fixture->arena, "/etc/loop", 9, &text, NULL), -ELOOP);
-        assert_false(root_exists(root, "/etc/dangling"));
-        assert_int_equal(root_read_link(root, fixture->arena, "/etc/dangling", &text), 0);
-        assert_text(text, "/nowhere");
-        assert_int_equal(root_read_link(root, fixture->arena, "/usr/lib/a.conf", &text), -EINVAL);
-        assert_int_equal(root_create_file(root, "/etc/dangling", "x", 0644), -EEXIST);
-        /* A file takes the link's place; what it led to stays. */
-        assert_int_equal(root_write_file(root, "/etc/a.conf", "near\n", 0644), 0);
-        assert_text(content(fixture, "/usr/lib/a.conf"), "far\n");
-        assert_int_equal(root_symlink(root, "/x", "/no/such/link"), -ENOENT);
-        assert_text(listed(fixture, "/etc"), "a.conf dangling lib loop");
-        assert_text(content(fixture, "/../../usr/lib/a.conf"), "far\n");
 }
 
 ROOT_TEST(identity) {
@@ -208,7 +170,6 @@ ROOT_TEST(own_cpuset) {
         assert_false(id_set_has(&topology->allowed_nodes, 0));
         assert_true(id_set_has(&topology->allowed_nodes, 1));
         assert_text(content(fixture, PATH_CGROUP "/hugeplan/cpuset.mems.effective"), "1\n");
-        assert_text(content(fixture, PATH_SELF_CGROUP), "0::/hugeplan\n");
         /* So it gets nothing there. */
         root_write_attribute(fixture->root,
                              PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");
@@ -218,40 +179,31 @@ ROOT_TEST(own_cpuset) {
 /* ---- what is written ---- */
 
 #define POOL_0 PATH_NODES "/node0/hugepages/hugepages-2048kB/"
-#define POOLS  PATH_HUGEPAGES "/hugepages-2048kB/"
+#define POOL_1 PATH_NODES "/node1/hugepages/hugepages-2048kB/"
 
 ROOT_TEST(writes) {
         static const struct {
                 const char *path, *text;
                 int error;
-                uint64_t on_0, overcommit;
+                uint64_t on_0;
         } writes[] = {
-                {POOL_0 "nr_hugepages", "12\n", 0, 12, 0},
-                {POOL_0 "nr_hugepages", "", 0, 12, 0},
-                {POOL_0 "nr_hugepages", "+14", 0, 14, 0},
-                {POOL_0 "nr_hugepages", "010", 0, 10, 0},
-                {POOL_0 "nr_hugepages", "0x10", -EINVAL, 10, 0},
-                {POOL_0 "nr_hugepages", "16k", -EINVAL, 10, 0},
-                {POOL_0 "nr_hugepages", " 16", -EINVAL, 10, 0},
-                {POOL_0 "nr_hugepages", "16\n\n", -EINVAL, 10, 0},
-                {POOL_0 "nr_hugepages", "18446744073709551616", -ERANGE, 10, 0},
-                {POOL_0 "free_hugepages", "1", -EACCES, 10, 0},
-                {POOL_0 "no_hugepages", "1", -ENOENT, 10, 0},
-                {POOL_0, "1", -EISDIR, 10, 0},
-                {POOLS "nr_overcommit_hugepages", "5\n", 0, 10, 5},
-                {PATH_NR_HUGEPAGES, " 0x4 ", 0, 4, 5},
-                {PATH_NR_HUGEPAGES, "010", 0, 6, 5},
-                {PATH_NR_HUGEPAGES, "4 5", -EIO, 4, 5}, /* takes the 4 */
-                {PATH_NR_HUGEPAGES, "+14", -EINVAL, 4, 5},
-                {PATH_NR_HUGEPAGES, "-1", -EINVAL, 4, 5},
-                {PATH_NR_HUGEPAGES_MEMPOLICY, "0", 0, 0, 5},
-                {PATH_PROC_SYS "vm/nr_overcommit_hugepages", "9", 0, 0, 9},
-                {PATH_HUGEPAGES "/hugepages-1048576kB/nr_overcommit_hugepages", "1", -EINVAL, 0, 9},
-                {PATH_MEMINFO, "1", -EACCES, 0, 9},
-                {PATH_DROP_CACHES, "9", -EINVAL, 0, 9},
-                {PATH_COMPACT, "1", 0, 0, 9},
-                {PATH_NODES "/node0/reclaim", "1M", -ENOENT, 0, 9},
-                {PATH_CGROUP_RECLAIM, "1073741824 swappiness=0", -EAGAIN, 0, 9},
+                {POOL_0 "nr_hugepages", "12\n", 0, 12},
+                {POOL_0 "nr_hugepages", "", 0, 12},
+                {POOL_0 "nr_hugepages", "+14", 0, 14},
+                {POOL_0 "nr_hugepages", "010", 0, 10},
+                {POOL_0 "nr_hugepages", "0x10", -EINVAL, 10},
+                {POOL_0 "nr_hugepages", "16k", -EINVAL, 10},
+                {POOL_0 "nr_hugepages", " 16", -EINVAL, 10},
+                {POOL_0 "nr_hugepages", "16\n\n", -EINVAL, 10},
+                {POOL_0 "nr_hugepages", "18446744073709551616", -ERANGE, 10},
+                {POOL_0 "free_hugepages", "1", -EACCES, 10},
+                {POOL_0 "no_hugepages", "1", -ENOENT, 10},
+                {POOL_0, "1", -EISDIR, 10},
+                {PATH_MEMINFO, "1", -EACCES, 10},
+                {PATH_DROP_CACHES, "9", -EINVAL, 10},
+                {PATH_COMPACT, "1", 0, 10},
+                {PATH_NODES "/node0/reclaim", "1M", -ENOENT, 10},
+                {PATH_CGROUP_RECLAIM, "1073741824 swappiness=0", -EAGAIN, 10},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
@@ -260,29 +212,10 @@ ROOT_TEST(writes) {
                         writes[i].error);
                 assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages,
                                  writes[i].on_0);
-                assert_int_equal(
-                        kernel_pool(fixture->kernel, KERNEL_HOST, 2 * MIB).overcommit_pages,
-                        writes[i].overcommit);
         }
-        assert_text(content(fixture, POOLS "nr_overcommit_hugepages"), "9\n");
         assert_text(content(fixture, POOL_0 "demote"), NULL);
         assert_int_equal(root_write_file(fixture->root, POOL_0 "nr_hugepages", "3", 0644), -EACCES);
         assert_int_equal(root_remove(fixture->root, POOL_0 "nr_hugepages"), -EPERM);
-}
-
-ROOT_TEST(directories) {
-        assert_text(listed(fixture, PATH_NODES),
-                    "has_cpu has_memory has_normal_memory node0 node1 node2 online possible");
-        assert_text(listed(fixture, PATH_NODES "/node0/hugepages"),
-                    "hugepages-1048576kB hugepages-2048kB");
-        assert_text(listed(fixture, PATH_NODES "/node0/hugepages/hugepages-1048576kB"),
-                    "demote demote_size free_hugepages nr_hugepages surplus_hugepages");
-        assert_text(listed(fixture, POOL_0), "free_hugepages nr_hugepages surplus_hugepages");
-        assert_text(listed(fixture, PATH_NODES "/node7"), NULL);
-        assert_text(listed(fixture, "/sys"), "devices fs kernel");
-        assert_text(content(fixture, PATH_NODES "/possible"), "0-2\n");
-        assert_text(content(fixture, PATH_NODES "/has_memory"), "0-1\n");
-        assert_text(content(fixture, PATH_NODES "/node1/distance"), "20 10 20\n");
 }
 
 ROOT_TEST(thp) {
@@ -300,59 +233,6 @@ static KernelProcess *database(const Fixture *fixture, const char *group, Kernel
                                                             .group = group,
                                                             .policy = policy,
                                                             .cpu_node = 1});
-}
-
-ROOT_TEST(page_users) {
-        KernelProcess *process = database(fixture, UNIT, kernel_bind(1));
-        KernelMapping *memory;
-        KernelSegment *segment;
-
-        kernel_set_pool(fixture->kernel, NULL, KERNEL_HOST, 2 * MIB, 40);
-        kernel_map(process, &(KernelMap){.n_pages = 12}, &memory);
-        for (uint64_t i = 0; i < 5; i++)
-                kernel_touch(memory, i);
-        assert_contains(content(fixture, arena_printf(fixture->arena, "/proc/%" PRIu64 "/numa_maps",
-                                                      kernel_pid(process))),
-                        " bind:1 file=/anon_hugepage\\040(deleted) huge dirty=5 N1=5 "
-                        "kernelpagesize_kB=2048\n");
-        KernelProcess *other = database(fixture, NULL, (KernelPolicy){});
-
-        kernel_shmget(other, 0, 3, false, &segment);
-        kernel_map(other, &(KernelMap){.segment = segment}, &memory);
-        kernel_touch(memory, 1);
-        kernel_exit(other);
-
-        const Topology *topology = probe_topology(fixture->root, fixture->arena);
-        const PageUsers *page_users = page_users_find(fixture->root, fixture->arena, topology);
-
-        assert_true(page_users->is_complete);
-        assert_int_equal(page_users->list.n, 2);
-        assert_text(page_user_format(fixture->arena, &page_users->list.items[0]),
-                    arena_printf(fixture->arena,
-                                 "pg.service (pid %" PRIu64 ", postgres): 12 pages of 2M",
-                                 kernel_pid(process)));
-        assert_int_equal(page_users->list.items[0].pages, 5);
-        assert_int_equal(page_users->list.items[0].nodes[0].node, 1);
-        assert_contains(page_user_format(fixture->arena, &page_users->list.items[1]),
-                        "System V segment");
-        assert_int_equal(page_user_kept_pages(&page_users->list.items[1]), 3);
-        assert_int_equal(page_users_unseen_pages(page_users, topology, 2 * MIB), 0);
-}
-
-ROOT_TEST(units) {
-        const Root *root = fixture->root;
-        KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
-        pid_t pid = (pid_t) kernel_pid(process);
-
-        assert_text(unit_cgroup_running(root, fixture->arena, "pg.service"), PATH_CGROUP UNIT);
-        assert_true(unit_cgroup_has_process(root, "pg.service", pid));
-        assert_false(unit_cgroup_has_process(root, "pg.service", pid + 1));
-        assert_true(unit_cgroup_is_populated(root, "pg.service"));
-        kernel_set_self(fixture->kernel, process);
-        assert_text(unit_cgroup_own(root, fixture->arena, "pg.service"), PATH_CGROUP UNIT);
-        kernel_exit(process);
-        assert_false(unit_cgroup_is_populated(root, "pg.service"));
-        assert_null(unit_cgroup_running(root, fixture->arena, "pg.service"));
 }
 
 ROOT_TEST(hugetlb_limit) {
@@ -526,10 +406,10 @@ ROOT_TEST(hooks) {
 
         kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 10);
         model_root_set_hooks(fixture->root, &(ModelRootHooks){take_pages, count_failures, &thief});
-        assert_int_equal(root_write_attribute(fixture->root, PATH_NR_HUGEPAGES, "4"), 0);
+        assert_int_equal(root_write_attribute(fixture->root, POOL_1 "nr_hugepages", "4"), 0);
         assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 8);
         assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).surplus_pages, 4);
-        assert_int_equal(root_write_attribute(fixture->root, PATH_NR_HUGEPAGES, "x"), -EINVAL);
+        assert_int_equal(root_write_attribute(fixture->root, POOL_1 "nr_hugepages", "x"), -EINVAL);
         assert_int_equal(thief.n_writes, 2);
         assert_int_equal(thief.n_failed, 1);
 }
@@ -584,15 +464,4 @@ ROOT_TEST(look_tries) {
                 assert_int_equal(looks[i].look(fixture->arena, &input)->fault.error, -EIO);
                 root_drop_fault(fixture->root);
         }
-}
-
-ROOT_TEST(state) {
-        const char *text;
-        Ledger *ledger = state_load(fixture->root, fixture->arena, "boot", &text);
-
-        assert_null(text);
-        assert_int_equal(state_save(fixture->root, ledger), 0);
-        assert_true(root_exists(fixture->root, PATH_LEDGER));
-        assert_non_null(state_load(fixture->root, fixture->arena, "boot", &text));
-        assert_null(text);
 }
