@@ -84,11 +84,7 @@ static void judge_group(Arena *arena, const HostView *input, const SegmentGroups
                 text_add_item(&names, name);
                 text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
         }
-        if (losers.n == 0)
-                text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
-                                  "', or describe their database to hugeplan; ");
-        text_add(&remedy, source ? "and delete the line, or it is applied again"
-                                 : "and stop the program that sets it");
+        text_add(&remedy, source ? "delete the line" : "stop the program that sets it");
         diags_report(
                 problems,
                 (Diag){.severity = losers.n > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
@@ -98,13 +94,9 @@ static void judge_group(Arena *arena, const HostView *input, const SegmentGroups
                        .key = source ? source->key : NULL,
                        .remedy = remedy.string},
                 "vm.hugetlb_shm_group can name one group only: it is %s, and will be '" NAME_HUGETLB_GROUP
-                "'%s%s%s",
-                limits_group_name(arena, input->accounts, replaced),
-                losers.n > 0 ? ", to which the units are added. "
-                             : "; members of the other group get no huge pages any more",
-                text_string(&names),
-                losers.n > 0 ? " then gets no huge pages for a database started by hand (ORA-27125)"
-                             : "");
+                "'; a database that a member of the other group only starts by hand gets no huge pages any more (ORA-27125)%s%s",
+                limits_group_name(arena, input->accounts, replaced), losers.n > 0 ? ": " : "",
+                text_string(&names));
 }
 
 /* ---- conflicts ---- */

@@ -19,40 +19,13 @@ static char *some_of(Arena *arena, const SourceNames *names) {
 
 /* ---- findings ---- */
 
-static bool has_same_cause(const Proof *a, const Proof *b) {
-        return a->outcome == b->outcome && text_equals(a->why, b->why) &&
-               text_equals(a->remedy, b->remedy);
-}
-
 static void add_findings(Arena *arena, Report *report) {
-        const Proof *list = report->proofs->list.items;
-        size_t n = report->proofs->list.n;
         Diags problems = diags_in(arena);
         FindingList all = {};
 
         diags_add_all(&problems, &report->status->problems);
-        /* The same cause of several instances is reported once. */
-        for (size_t i = 0; i < n; i++) {
-                bool is_unknown = list[i].outcome == OUTCOME_UNKNOWN;
-                Proof proof = list[i];
-                SourceNames names = {};
-
-                if (proof.why && !ARRAY_ANY(earlier, list, i, has_same_cause(earlier, &proof)))
-                        ARRAY_FOREACH(each, list + i, n - i)
-                                if (has_same_cause(each, &proof))
-                                        *vec_push(arena, &names) = each->instance->name;
-                if (names.n > 1)
-                        diags_report(
-                                &problems,
-                                (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
-                                       .remedy = proof.remedy},
-                                "%s %s: %s", some_of(arena, &names),
-                                is_unknown ? "cannot be judged" : "fell back to small pages",
-                                proof.why);
-                if (names.n != 1)
-                        proof.why = NULL;
-                proof_add_problems(&proof, SEVERITY_ERROR, &problems);
-        }
+        VEC_FOREACH(proof, &report->proofs->list)
+                proof_add_problems(proof, SEVERITY_ERROR, &problems);
         VEC_FOREACH(problem, &problems.list)
                 *vec_push(arena, &all) = (Finding){.diag = *problem};
         VEC_FOREACH(finding, &report->checked->list)
@@ -79,8 +52,6 @@ typedef struct Counts {
         SourceNames degraded; /* may start without all of their pages */
         SourceNames wrong;    /* do not run as planned */
         SourceNames unknown;  /* run, and cannot be judged */
-        size_t n_running;
-        bool reserves; /* an instance wants pages */
         size_t n_hurting;
         bool has_error, has_warning;
 } Counts;
@@ -89,14 +60,12 @@ static Counts count(Arena *arena, const Report *report) {
         Counts counts = {.n_hurting = findings_count_hurting(report->checked)};
 
         ARRAY_FOREACH(each, report->status->instances, report->status->n_instances) {
-                counts.reserves = counts.reserves || each->pages_wanted > 0;
                 if (!verdict_lets_start(each->verdict))
                         *vec_push(arena, &counts.barred) = each->name;
                 else if (each->verdict != VERDICT_READY)
                         *vec_push(arena, &counts.degraded) = each->name;
         }
         VEC_FOREACH(proof, &report->proofs->list) {
-                counts.n_running += proof->look->is_running;
                 if (proof->outcome == OUTCOME_UNKNOWN)
                         *vec_push(arena, &counts.unknown) = proof->instance->name;
                 else if (!proof->is_as_planned)
@@ -112,54 +81,10 @@ static Counts count(Arena *arena, const Report *report) {
         return counts;
 }
 
-static void say_who_starts(Text *text, const Counts *counts, size_t n) {
-        const SourceNames *names = counts->barred.n > 0 ? &counts->barred : &counts->degraded;
-        const char *pages = counts->reserves ? " with its huge pages" : "";
-
+/* Adds "; may not start: orders, sales". */
+static void say_names(Text *text, const char *what, const SourceNames *names) {
         if (names->n > 0)
-                text_printf(text, "%zu of %zu %s %s (%s)", names->n, n,
-                            n == 1 ? "instance" : "instances",
-                            counts->barred.n > 0 ? "may not start"
-                            : names->n == 1      ? "starts without all of its pages"
-                                                 : "start without all of their pages",
-                            some_of(text->arena, names));
-        else if (n == 1)
-                text_printf(text, "The instance may start%s", pages);
-        else
-                text_printf(text, "Each of the %zu instances may start%s", n, pages);
-}
-
-/* Adds "; of the 5 databases that run, 3 do not use theirs as planned (a, b, c) and 1 cannot be judged (d)". */
-static void say_who_runs(Text *text, const Counts *counts) {
-        size_t n = counts->n_running;
-        const SourceNames *wrong = &counts->wrong, *unknown = &counts->unknown;
-        bool is_fine = wrong->n == 0 && unknown->n == 0;
-
-        if (!counts->reserves)
-                return;
-        if (n == 0) {
-                text_add(text, "; none of the databases that are described runs");
-                return;
-        }
-        if (n == 1)
-                text_printf(text, "; the database that runs %s", is_fine ? "uses its own" : "");
-        else
-                text_printf(text,
-                            is_fine ? "; the %zu databases that run use theirs"
-                                    : "; of the %zu databases that run, ",
-                            n);
-        if (wrong->n > 0 && n == 1)
-                text_add(text, "does not use its own");
-        else if (wrong->n > 0)
-                text_printf(text,
-                            wrong->n == 1 ? "%zu does not use its own" : "%zu do not use theirs",
-                            wrong->n);
-        if (wrong->n > 0)
-                text_printf(text, " as planned (%s)", some_of(text->arena, wrong));
-        if (unknown->n > 0 && n > 1)
-                text_printf(text, "%s%zu ", wrong->n > 0 ? " and " : "", unknown->n);
-        if (unknown->n > 0)
-                text_printf(text, "cannot be judged (%s)", some_of(text->arena, unknown));
+                text_printf(text, "; %s: %s", what, some_of(text->arena, names));
 }
 
 static void say_first_look(Text *text, const HostView *look) {
@@ -171,8 +96,7 @@ static void say_first_look(Text *text, const HostView *look) {
         const SetPagesList list = set_pages_find(text->arena, look);
 
         if (n > 0)
-                text_printf(text, "; %" PRIu64 " that could use huge pages %s found", n,
-                            n == 1 ? "was" : "were");
+                text_printf(text, "; databases found that could use huge pages: %" PRIu64, n);
         VEC_FOREACH(set, &list)
                 text_printf(
                         text, "; others set %s",
@@ -195,15 +119,18 @@ static void judge_all(Arena *arena, Report *report) {
                 report->verdict = is_wrong  ? REPORT_NOT_AS_PLANNED
                                   : is_fine ? REPORT_AS_PLANNED
                                             : REPORT_ATTENTION;
-                say_who_starts(&text, &counts, report->status->n_instances);
-                say_who_runs(&text, &counts);
+                text_printf(&text, "Instances: %zu%s", report->status->n_instances,
+                            report->verdict == REPORT_AS_PLANNED ? ", all as planned" : "");
+                say_names(&text, "may not start", &counts.barred);
+                say_names(&text, "start without all of their pages", &counts.degraded);
+                say_names(&text, "do not use their pages as planned", &counts.wrong);
+                say_names(&text, "cannot be judged", &counts.unknown);
         }
         if (report->wasted_bytes > 0)
                 text_printf(&text, "; %s of huge pages are not used",
                             format_size(arena, report->wasted_bytes));
         if (counts.n_hurting > 0)
-                text_printf(&text, "; %zu %s at the next start", counts.n_hurting,
-                            counts.n_hurting == 1 ? "finding hurts" : "findings hurt");
+                text_printf(&text, "; findings that hurt at the next start: %zu", counts.n_hurting);
         text_add(&text, ".");
         report->sentence = text.string;
 }

@@ -81,33 +81,19 @@ static const char *add_size(const SuggestInput *input, Candidate *candidate, Tex
 /* Files below another root directory are not read, because its owner decides where their paths lead. */
 static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
         const Process *process = candidate->process;
-        const char *unit = candidate->target.unit, *where = "in a container", *mapped = "";
-        ThpPolicy thp = candidate->engine->thp_preference;
-        /* Whether its mappings are seen in the unit's control group: podman runs quadlets there, Docker does not. */
-        bool is_in_unit = unit && (process ? text_equals(process->unit, unit)
-                                           : text_ends_with(candidate->found, ".container"));
+        const char *unit = candidate->target.unit, *mapped = "";
 
-        if (process)
-                where = process->container ? arena_printf(arena, "in %s", process->container)
-                                           : "with another root directory";
         if (process && process->mapped_bytes > 0)
                 mapped = arena_printf(arena, "; it has now mapped %s that could be in huge pages",
                                       format_size(arena, process->mapped_bytes));
-        const char *first = arena_printf(
-                arena, "it runs %s, whose files are not this host's and are not read%s", where,
-                mapped);
-
-        if (!is_in_unit)
-                return arena_printf(
-                        arena,
-                        "%s; ask the server there for its size, and describe %s with Pages=", first,
-                        unit ? unit : "a unit that starts it (a podman quadlet, for one)");
-        return arena_printf(arena,
-                            "%s; describe %s with Engine=generic and Memory=auto%s%s: it is "
-                            "allowed to start, and what it maps is measured and reserved for "
-                            "its next start",
-                            first, unit, thp == THP_AUTO ? "" : ", and TransparentHugePages=",
-                            thp == THP_AUTO ? "" : thp_policy_name(thp));
+        return arena_printf(
+                arena,
+                "it runs in %s, whose files are not this host's and are not read%s; describe %s with "
+                "Engine=generic and Memory=auto, if its processes are in that unit's control group, or "
+                "with Pages=",
+                process && process->container ? process->container
+                                              : "a container or another root directory",
+                mapped, unit ? unit : "a unit that starts it (a podman quadlet, for one)");
 }
 
 /* Returns why a database is not proposed, whatever its size; NULL: it may be proposed. */

@@ -65,16 +65,6 @@ const char *formula_size(const EngineFormula *formula, const Engine *engine, Are
                 wrong = formula->add(arena, settings, values, &sizing);
         if (wrong)
                 return wrong;
-        /* The derivation mentions each setting of the caller that takes no huge pages. */
-        VEC_FOREACH(setting, settings) {
-                const Parameter *row = ARRAY_FIND(
-                        each, formula->parameters->rows, formula->parameters->n,
-                        each->takes_nothing && is_of_row(formula->parameters, each, setting->name));
-
-                if (row && !setting->origin && settings_find(settings, setting->name) == setting)
-                        sizing_add(arena, &sizing, arena_strdup(arena, setting->name),
-                                   row->takes_nothing, 0);
-        }
         sizing_finish(&sizing);
         *ret = sizing;
         return NULL;
@@ -199,13 +189,11 @@ static const char *refuse_unknown(Arena *arena, const Engine *engine, const Para
         ARRAY_FOREACH(row, table->rows, table->n) {
                 const char *known = folded(arena, row->name);
                 /* A part of the whole name is similar, too: "buffer_pool_size". */
-                bool is_part = !row->takes_nothing && strlen(miss.word) >= NAME_PART_MIN &&
-                               strstr(known, miss.word);
+                bool is_part = strlen(miss.word) >= NAME_PART_MIN && strstr(known, miss.word);
 
                 near_miss_try_at(&miss, row->name,
                                  is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
-                if (!row->takes_nothing)
-                        text_add_item(&names, row->name);
+                text_add_item(&names, row->name);
         }
         return miss.name ? setting_refuse(
                                    arena, setting,
@@ -224,8 +212,7 @@ SettingNames engine_settings(const Engine *engine, Arena *arena) {
         SettingNames names = {};
 
         for (size_t i = 1; table && i < table->n; i++) /* row 0 is the version */
-                if (!table->rows[i].takes_nothing)
-                        *vec_push(arena, &names) = table->rows[i].name;
+                *vec_push(arena, &names) = table->rows[i].name;
         return names;
 }
 
@@ -241,8 +228,7 @@ const char *engine_fingerprint(const Engine *engine, Arena *arena, const Setting
         if (!table)
                 return NULL;
         VEC_FOREACH(setting, settings)
-                if (ARRAY_ANY(row, table->rows, table->n,
-                              !row->takes_nothing && is_of_row(table, row, setting->name)) &&
+                if (ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, setting->name)) &&
                     settings_find(settings, setting->name) == setting)
                         sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
                                          setting->value);
@@ -276,8 +262,6 @@ const char *parameters_read(Arena *arena, const Engine *engine, const ParameterT
                 uint64_t *number = &ret_values[i].number;
 
                 ret_values[i] = (ParameterValue){row->initial, setting};
-                if (row->takes_nothing)
-                        continue;
                 if (!setting && row->is_required)
                         return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
                 if (!setting)

@@ -21,8 +21,6 @@ typedef struct Parameter {
         const char *const *words; /* ends with NULL; the value is the index */
         uint64_t since;           /* the first major version that has it; 0: all supported ones */
         bool is_required;         /* its default depends on the host, so it must be given */
-        /* Why it takes no huge pages; such a setting is accepted, shown and not parsed. */
-        const char *takes_nothing;
 } Parameter;
 
 /* Row 0 of every table, so that the other rows can depend on it: the pseudo-setting `server_version`, whose value is

@@ -20,7 +20,6 @@ enum {
 };
 
 typedef struct Place {
-        const char *title;
         const char *files; /* patterns; relative ones below each prefix, the first of a name counts */
         const char *runs;  /* what runs the line, printed after it; NULL: the unit */
         bool has_commands; /* the scripts that they run are searched too */
@@ -28,38 +27,31 @@ typedef struct Place {
 } Place;
 
 static const Place places[] = {
-        {"boot loaders",
-         "/etc/default/grub /etc/default/grub.d/*.cfg /boot/grub/grubenv /boot/grub2/grubenv "
+        {"/etc/default/grub /etc/default/grub.d/*.cfg /boot/grub/grubenv /boot/grub2/grubenv "
          "/boot/loader/entries/*.conf /boot/efi/loader/entries/*.conf /efi/loader/entries/*.conf "
          "/etc/kernel/cmdline /usr/lib/kernel/cmdline /etc/kernel/cmdline.d/*.conf "
          "/etc/cmdline.d/*.conf",
          "the kernel gets it from the next boot on", false},
-        {"modprobe.d", "modprobe.d/*.conf", "modprobe applies it", true},
-        {"udev's rules", "udev/rules.d/*.rules", "udev applies it", true},
-        {"sysfs.conf", "/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false,
-         .is_sysfs = true},
-        {"units with their drop-ins",
-         "systemd/system/*.service systemd/system/*.socket systemd/system/*.d/*.conf", NULL, true},
-        {"rc.local", "/etc/rc.local /etc/rc.d/rc.local /etc/rc.d/boot.local /etc/local.d/*.start",
+        {"modprobe.d/*.conf", "modprobe applies it", true},
+        {"udev/rules.d/*.rules", "udev applies it", true},
+        {"/etc/sysfs.conf /etc/sysfs.d/*.conf", "sysfsutils applies it", false, .is_sysfs = true},
+        {"systemd/system/*.service systemd/system/*.socket systemd/system/*.d/*.conf", NULL, true},
+        {"/etc/rc.local /etc/rc.d/rc.local /etc/rc.d/boot.local /etc/local.d/*.start",
          "it is run at boot", true},
-        {"init.d", "/etc/init.d/* /etc/rc.d/init.d/*", "init runs it where it is enabled", true},
-        {"cron",
-         "/etc/crontab /etc/anacrontab /etc/cron.d/* /etc/cron.hourly/* /etc/cron.daily/* "
+        {"/etc/init.d/* /etc/rc.d/init.d/*", "init runs it where it is enabled", true},
+        {"/etc/crontab /etc/anacrontab /etc/cron.d/* /etc/cron.hourly/* /etc/cron.daily/* "
          "/etc/cron.weekly/* /etc/cron.monthly/* /var/spool/cron/* /var/spool/cron/crontabs/* "
          "/var/spool/cron/tabs/*",
          "cron runs it", true},
-        {"cloud-init",
-         "/etc/cloud/cloud.cfg /etc/cloud/cloud.cfg.d/* /var/lib/cloud/scripts/*/* "
+        {"/etc/cloud/cloud.cfg /etc/cloud/cloud.cfg.d/* /var/lib/cloud/scripts/*/* "
          "/var/lib/cloud/instance/*.txt /var/lib/cloud/instance/scripts/*",
          "cloud-init runs it", true},
-        {"hooks of the network",
-         "/etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* "
+        {"/etc/network/interfaces /etc/network/interfaces.d/* /etc/network/if-*.d/* "
          "/etc/NetworkManager/dispatcher.d/* /etc/networkd-dispatcher/*/*",
          "it is run with the network", true},
-        {"variables of tuned", "/etc/tuned/*-variables.conf", "tuned reads it where a profile does",
-         true},
-        {"hooks of libvirt", "/etc/libvirt/hooks/*", "libvirt runs it", true},
-        {"/etc/dpdk", "/etc/dpdk/*", "DPDK's service reads it", true},
+        {"/etc/tuned/*-variables.conf", "tuned reads it where a profile does", true},
+        {"/etc/libvirt/hooks/*", "libvirt runs it", true},
+        {"/etc/dpdk/*", "DPDK's service reads it", true},
 };
 
 /* The standard order, the highest priority first; /lib is searched if it is not /usr/lib. */
@@ -326,13 +318,6 @@ static void look_in_place(Search *search, const Place *place) {
         }
 }
 
-/* ---- units that start the units with such lines ---- */
-
-/* Targets that each boot reaches: systemd.special(7). */
-static const char boot_targets[] =
-        "default.target graphical.target multi-user.target basic.target sysinit.target timers.target "
-        "paths.target sockets.target local-fs.target network.target network-online.target";
-
 /* Returns each value once. */
 static SourceNames values_of(Arena *arena, const Index *index, const char *name) {
         SourceNames values = {};
@@ -343,48 +328,17 @@ static SourceNames values_of(Arena *arena, const Index *index, const char *name)
         return values;
 }
 
-/* "a.service runs it, started by a.timer, started by timers.target". If several units start one, all are named, and the
- * first is followed. */
-static void say_unit(Text *text, const Index *starters, const char *unit) {
-        bool is_boot = false;
-
-        text_printf(text, "%s runs it", unit);
-        for (int depth = 0; depth < DEPTH_MAX && !is_boot; depth++) {
-                const SourceNames names = values_of(text->arena, starters, unit);
-
-                if (names.n == 0) {
-                        text_printf(text, "; no unit that was read starts %s", unit);
-                        return;
-                }
-                VEC_FOREACH(name, &names) {
-                        text_printf(text, "%s%s", name == names.items ? ", started by " : " and ",
-                                    *name);
-                        is_boot = is_boot || text_has_word(boot_targets, *name);
-                }
-                unit = names.items[0];
-        }
-}
-
 /* Names what runs each line whose effect is not known. */
 static void name_who_runs(const Search *search) {
-        Index *starters = NULL;
-
         VEC_FOREACH(entry, &search->entries->list) {
                 const SourceNames who = values_of(search->arena, search->seen, entry->file);
                 Text text = text_in(search->entries->arena);
 
                 if (who.n == 0 || entry->what < SETTING_SOURCE_UNCLEAR)
                         continue;
-                VEC_FOREACH(runs, &who) {
-                        text_add(&text, runs == who.items ? "" : "; ");
-                        if (!name_is_unit(*runs)) {
-                                text_add(&text, *runs);
-                                continue;
-                        }
-                        if (!starters) /* on most hosts no unit runs such a line */
-                                starters = unit_file_starters(search->arena, search->sources);
-                        say_unit(&text, starters, *runs);
-                }
+                VEC_FOREACH(runs, &who)
+                        text_printf(&text, "%s%s%s", runs == who.items ? "" : "; ", *runs,
+                                    name_is_unit(*runs) ? " runs it" : "");
                 entry->section = text_string(&text);
         }
 }
@@ -421,15 +375,4 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
         setting_sources_finish(search.entries);
         name_who_runs(&search);
         return search.entries;
-}
-
-const char *setting_places_titles(Arena *arena) {
-        Text text = text_in(arena);
-
-        text_add(
-                &text,
-                "the kernel command line, sysctl.d, tmpfiles.d, active profiles of tuned with their scripts");
-        ARRAY_FOREACH(place, places, ARRAY_LEN(places))
-                text_add_item(&text, place->title);
-        return text_string(&text);
 }

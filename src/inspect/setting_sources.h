@@ -10,6 +10,3 @@
 
 /* Never fails. hugeplan's own guard is left out. TOPOLOGY must outlive the result. */
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology);
-
-/* Returns the searched places, in words. */
-const char *setting_places_titles(Arena *arena);

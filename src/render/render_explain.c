@@ -114,22 +114,13 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
         if (now->pages.n > 0)
                 text_printf(text, "\nThe running %s has mapped %s\n", instance->engine->title,
                             seen_format_pages(arena, now));
-        if (seen_is_known(instance))
-                text_printf(text,
-                            "\n"
-                            "Measured: %s%s (%s)\n",
+        if (seen->pages.n > 0)
+                text_printf(text, "\nMeasured%s: %s%s (%s)\n",
+                            seen_is_known(instance) ? "" : ", of another unit",
                             page_counts_format(arena, &seen->pages),
                             seen->is_exact ? "" : ", an estimate", learned_path(arena, instance));
-        else if (seen->pages.n > 0)
-                text_printf(text,
-                            "\n"
-                            "Measured: %s, of %s, which is no longer its unit (%s)\n",
-                            page_counts_format(arena, &seen->pages),
-                            seen->unit ? text_printable(arena, seen->unit) : "no unit",
-                            learned_path(arena, instance));
         else if (instance->unit)
-                text_add(text, "\n"
-                               "Nothing was measured yet: that requires a start of its unit\n");
+                text_add(text, "\nNothing was measured yet: that requires a start of its unit\n");
         if (seen_is_known(instance) && instance->learned.is_of_running)
                 render_paragraph(text, options, "", "  ",
                                  "Its size was learned while it ran, and it may have been started "

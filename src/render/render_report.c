@@ -171,38 +171,19 @@ char *report_to_page(Arena *arena, const char *template, const json_t *json) {
 
 /* ---- findings ---- */
 
-static char *count_of(Arena *arena, size_t n, const char *noun) {
-        return arena_printf(arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
-}
-
 static void add_headline(Text *text, const Findings *findings, const RenderOptions *options) {
-        Arena *arena = text->arena;
-        size_t n = findings->list.n, n_mistakes = findings_count_mistakes(findings);
-        size_t n_hurting = findings_count_hurting(findings);
-        bool is_fine = n_mistakes + n_hurting == 0;
-        Mark mark = !is_fine ? MARK_BAD : findings->is_incomplete ? MARK_DOUBT : MARK_GOOD;
         static const char *const words[] = {
                 [MARK_GOOD] = "fine", [MARK_DOUBT] = "incomplete", [MARK_BAD] = "not fine"};
-        size_t n_rest = n - n_mistakes - n_hurting;
-        Text line = text_in(arena);
+        size_t n_mistakes = findings_count_mistakes(findings);
+        size_t n_hurting = findings_count_hurting(findings);
+        Mark mark = n_mistakes + n_hurting > 0 ? MARK_BAD
+                    : findings->is_incomplete  ? MARK_DOUBT
+                                               : MARK_GOOD;
 
-        if (n_mistakes > 0)
-                text_printf(&line, "%s in the configuration",
-                            count_of(arena, n_mistakes, "mistake"));
-        if (n_hurting > 0)
-                text_printf(&line, "%s%s at the next start", n_mistakes > 0 ? ", " : "",
-                            n_hurting == 1 ? "1 finding hurts"
-                                           : arena_printf(arena, "%zu findings hurt", n_hurting));
-        if (is_fine)
-                text_printf(&line, "nothing %s hurts at the next start",
-                            findings->is_incomplete ? "seen" : "found");
-        if (n_rest > 0)
-                text_printf(&line, "; %s",
-                            count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
-        if (findings->is_incomplete)
-                text_add(&line, "; root sees more");
         render_add_marked(text, options, mark, words[mark]);
-        text_printf(text, "  %s\n", text_string(&line));
+        text_printf(text, "  mistakes: %zu, hurting at the next start: %zu, others: %zu%s\n",
+                    n_mistakes, n_hurting, findings->list.n - n_mistakes - n_hurting,
+                    findings->is_incomplete ? "; root sees more" : "");
 }
 
 char *render_findings(Arena *arena, const Findings *findings, const RenderOptions *options) {
@@ -234,8 +215,8 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
                 last = by;
         }
         if (last)
-                text_printf(&text, "\n%s silenced by SilenceRules= in %s\n",
-                            count_of(arena, findings->silenced.n, "finding"), places.string);
+                text_printf(&text, "\nFindings silenced by SilenceRules= in %s: %zu\n",
+                            places.string, findings->silenced.n);
         return text.string;
 }
 

@@ -131,43 +131,24 @@ static void add_pages(Text *text, const Proof *proof, const RenderOptions *optio
                                           format_size(arena, proof->small_bytes)));
 }
 
-/* Returns "8.1G for 402 processes". */
-static char *tables_of(Arena *arena, uint64_t bytes, uint64_t n_processes) {
-        return arena_printf(arena, "%s for %s process%s", format_size(arena, bytes),
-                            format_count(arena, n_processes), n_processes == 1 ? "" : "es");
-}
-
-/* Adds the page tables that were measured, and separately those that are estimated. */
+/* Adds the page tables: those of now, and those with small pages, at worst. */
 static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
         const ServerLook *look = proof->look;
-        const SmallTables *seen = proof->seen_tables;
+        uint64_t worst_bytes = MAX(proof->worst_tables_bytes, proof->small_tables_bytes);
         Text line = text_in(arena);
 
         if (look->page_table_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "%s now",
-                                                  tables_of(arena, look->page_table_bytes,
-                                                            look->n_processes)));
-        if (seen) { /* on the date of "2026-12-31 03:00 UTC" */
-                const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
-
-                text_add_item(&line, arena_printf(arena, "%s with small pages (seen %s)",
-                                                  tables_of(arena, seen->bytes, seen->n_processes),
-                                                  day ? text_printable(arena, day) : "once"));
-        }
+                text_add_item(&line, arena_printf(arena, "%s now (processes: %s)",
+                                                  format_size(arena, look->page_table_bytes),
+                                                  format_count(arena, look->n_processes)));
+        if (proof->seen_tables)
+                text_add_item(&line, arena_printf(arena, "%s seen with small pages",
+                                                  format_size(arena, proof->seen_tables->bytes)));
+        if (worst_bytes > 0)
+                text_add_item(&line, arena_printf(arena, "up to %s with small pages",
+                                                  format_size(arena, worst_bytes)));
         render_field(text, options, "Tables", line.string);
-        line = text_in(arena);
-        if (look->page_table_bytes > 0 && proof->small_tables_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "up to %s",
-                                                  tables_of(arena, proof->small_tables_bytes,
-                                                            look->n_processes)));
-        if (proof->worst_tables_bytes > 0)
-                text_add_item(&line, arena_printf(arena, "%s for %s sessions",
-                                                  format_size(arena, proof->worst_tables_bytes),
-                                                  format_count(arena, proof->n_sessions_max)));
-        if (line.length > 0)
-                render_field(text, options, "Reckoned",
-                             arena_printf(arena, "%s, with small pages", line.string));
 }
 
 static void add_limits(Text *text, const ServerLook *look, const RenderOptions *options) {

@@ -27,10 +27,9 @@ KNOWN = {
     "nothing that was read sets as many": "the places that import lists",
     "no database that was found needs it": "what import has found",
     "Nothing that was looked at sets pools": "the places that import lists",
+    "no unit that was read starts": "unit files, .wants directories",
     "no databases were found that hugeplan knows": "what import has found",
     "No databases were found that take huge pages": "what import has found",
-    "no unit that was read starts": "unit files, .wants directories",
-    "nothing %s hurts at the next start": "the findings; %s is found or seen",
     # The configuration, or the plan that was made of it.
     "No database is described to hugeplan": "the configuration",
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",

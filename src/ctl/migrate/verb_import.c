@@ -140,9 +140,9 @@ static void print_places(const Command *command, const Suggestions *suggestions)
                 print_wrapped(command, "#   ", "#     ",
                               arena_printf(arena, "%s: %s", text_printable(arena, passed->name),
                                            passed->why));
-        print_wrapped(command, "# Looked for lines that set huge pages in: ", "#   ",
-                      arena_printf(arena, "%s. Not in: binary programs, containers.",
-                                   setting_places_titles(arena)));
+        print_wrapped(
+                command, "# Looked for lines that set huge pages in: ", "#   ",
+                "the kernel command line, sysctl.d, tmpfiles.d, tuned, boot loaders, modprobe.d, udev's rules, sysfs.conf, units, rc.local, init.d, cron, cloud-init, hooks of network and libvirt, /etc/dpdk, and the scripts that these run. Not in: binary programs, containers.");
         if (root_is_host(command->root) && geteuid() != 0)
                 puts("# Root would see more.");
 }

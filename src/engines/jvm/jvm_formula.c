@@ -34,7 +34,6 @@ enum {
         USE_LARGE_PAGES,
         USE_LARGE_PAGES_IN_METASPACE,
         USE_TRANSPARENT_HUGE_PAGES,
-        SIZED_PARAMETERS,
 };
 
 enum { GC_G1, GC_PARALLEL, GC_ZGC, GC_SERIAL, GC_SHENANDOAH, GC_CMS };
@@ -42,9 +41,6 @@ enum { GC_G1, GC_PARALLEL, GC_ZGC, GC_SERIAL, GC_SHENANDOAH, GC_CMS };
 enum { MODE_DEFAULT, MODE_QUICK_ONLY, MODE_HIGH_ONLY };
 
 enum { OLDEST = 8, NEWEST = 26 };
-
-/* The measured versions. */
-static const uint8_t measured[] = {8, 11, 17, 21, 25, NEWEST};
 
 /* ---- settings ---- */
 
@@ -54,7 +50,6 @@ static int parse_java_size(const char *value, uint64_t *ret_bytes) {
 
 static const char expects_size[] = "write a size such as 512m or 31g (k, m, g, t; none: bytes)";
 static const char expects_switch[] = "write true or false";
-static const char small_pages[] = "mapped with small pages";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
@@ -94,13 +89,9 @@ static const Parameter parameters[] = {
         [USE_LARGE_PAGES] = {"UseLargePages", parse_switch, "write true", .initial = 1},
         [USE_LARGE_PAGES_IN_METASPACE] = {"UseLargePagesInMetaspace", parse_switch, "write false"},
         [USE_TRANSPARENT_HUGE_PAGES] = {"UseTransparentHugePages", parse_switch, "write false"},
-        {.name = "Xms", .takes_nothing = "the heap grows to Xmx"},
-        {.name = "Xmn", .takes_nothing = "a part of the heap"},
-        {.name = "AlwaysPreTouch", .takes_nothing = "it touches what is mapped anyway"},
-        {.name = "ZGenerational", .takes_nothing = "it does not change the size of the heap"},
-        {.name = "MaxMetaspaceSize", .takes_nothing = small_pages},
-        {.name = "MaxDirectMemorySize", .takes_nothing = small_pages},
-        {.name = "Xss", .takes_nothing = small_pages},
+        /* The heap grows to Xmx, and Xmn is a part of it. */
+        {"Xms", parse_java_size, expects_size},
+        {"Xmn", parse_java_size, expects_size},
 };
 
 static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
@@ -367,29 +358,16 @@ static uint64_t major_of(const ParameterValue *v) {
         return major == 0 ? 0 : MIN(MAX(major, (uint64_t) OLDEST), (uint64_t) NEWEST);
 }
 
-static const char *caveat(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
-        const Machine machine = machine_of(v, 17, page_size_bytes);
-        uint64_t major = major_of(v), newest = NEWEST;
+static const char *caveat(Arena *arena, const ParameterValue *v) {
+        uint64_t newest = NEWEST;
 
-        if (major == 17 && version_side(parameters_version(v), CODE_CACHE_ROUNDED_SINCE) == 0 &&
-            code_cache_bytes(&machine) % page_size_bytes != 0)
-                return "an upper bound for any 17, because its update is not known: from "
-                       "17.0.10 on a code cache that is not a multiple of the page takes "
-                       "huge pages, too";
-        if (major == 0)
-                return arena_printf(arena,
-                                    "an upper bound, the largest of OpenJDK 8 to %" PRIu64
-                                    "; set server_version= to the version",
-                                    newest);
-        if (v[SERVER_VERSION].number > newest)
-                return arena_printf(arena, "an estimate by the rule of OpenJDK %" PRIu64, newest);
-        return arena_printf(arena,
-                            "an upper bound, measured with OpenJDK %s%" PRIu64
-                            " on x86-64: at most 2 %% and 8 pages more",
-                            ARRAY_ANY(each, measured, ARRAY_LEN(measured), *each == major)
-                                    ? ""
-                                    : "before and after ",
-                            major);
+        return arena_printf(
+                arena,
+                v[SERVER_VERSION].number > newest
+                        ? "an estimate by the rule of OpenJDK %" PRIu64
+                        : "an upper bound, measured with OpenJDK 8 to %" PRIu64
+                          " on x86-64: with server_version= at most 2 %% and 8 pages more",
+                newest);
 }
 
 static const char *add_jvm(Arena *arena, const Settings *settings UNUSED, const ParameterValue *v,
@@ -411,7 +389,7 @@ static const char *add_jvm(Arena *arena, const Settings *settings UNUSED, const 
                 if (each.bytes > sizing->bytes)
                         *sizing = each;
         }
-        sizing->caveat = caveat(arena, v, page_size_bytes);
+        sizing->caveat = caveat(arena, v);
         return NULL;
 }
 

@@ -23,7 +23,6 @@ enum {
         ARIA_PAGECACHE_BUFFER_SIZE,
         ARIA_BLOCK_SIZE,
         LARGE_PAGES,
-        SIZED_PARAMETERS,
 };
 
 /* The buffer pool consists of extents of this size, and is aligned to it within its mapping. */
@@ -38,7 +37,6 @@ enum {
 enum { KEY_LINKS_BYTES = 208, ARIA_LINKS_BYTES = 368, POINTER_BYTES = 8 };
 
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
-static const char per_session[] = "private memory of the sessions";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
@@ -61,15 +59,6 @@ static const Parameter parameters[] = {
         [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_lettered_bytes,
                                         expects_size, .initial = 128 * MIB},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
-        {.name = "innodb_buffer_pool_size_max",
-         .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},
-        {.name = "innodb_buffer_pool_instances", .takes_nothing = "the pool is one mapping"},
-        {.name = "max_connections", .takes_nothing = per_session},
-        {.name = "sort_buffer_size", .takes_nothing = per_session},
-        {.name = "join_buffer_size", .takes_nothing = per_session},
-        {.name = "tmp_table_size", .takes_nothing = per_session},
-        {.name = "max_heap_table_size", .takes_nothing = per_session},
-        {.name = "query_cache_size", .takes_nothing = "ordinary memory"},
 };
 
 static const ParameterTable table = {parameters, ARRAY_LEN(parameters), .has_prefixes = true};
@@ -251,29 +240,14 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
 #define MEASURED "checked against 10.5, 10.6, 10.11, 11.4 and 11.8"
 
 static const char *caveat(Arena *arena, const ParameterValue *values) {
-        Version version = parameters_version(values);
-        bool may_be_one = may_have(version, POOL_ONE);
-        bool may_be_chunks = may_have(version, POOL_CHUNKS) || may_have(version, POOL_64_CHUNKS);
-
-        if (!version_may_precede(version, VERSION(11, 9)))
+        if (!version_may_precede(parameters_version(values), VERSION(11, 9)))
                 return arena_printf(
                         arena,
                         "an estimate, because %s is newer than this rule, which was " MEASURED,
                         values[SERVER_VERSION].setting->value);
-        if (may_be_one && !may_be_chunks)
-                return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
-                       ": the pool's alignment usually takes less";
-        if (!may_be_one)
-                return "an upper bound, " MEASURED
-                       ": at most 8 pages of 2M more than the server takes, except for rounding to chunks";
-        return version.n_known == 0
-                       ? "an upper bound for any version from 10.5 on, because the version "
-                         "is not known: how the pool is rounded up depends on it"
-                       : arena_printf(
-                                 arena,
-                                 "an upper bound for any %s, because its last number is not known: "
-                                 "how the pool is rounded up depends on it",
-                                 values[SERVER_VERSION].setting->value);
+        return "an upper bound, " MEASURED
+               ": at most 9 pages of 2M more than the server takes, except for rounding to chunks, "
+               "and if its version is not known";
 }
 
 static const char *add_mariadb(Arena *arena, const Settings *settings, const ParameterValue *values,

@@ -24,8 +24,6 @@ enum {
 #define DESCRIPTOR_BYTES UINT64_C(384)
 
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
-static const char not_large[] = "ordinary memory, also with large_pages";
-static const char per_session[] = "private memory of the sessions";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
@@ -42,13 +40,6 @@ static const Parameter parameters[] = {
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         /* Added by hugeplan itself. */
         [HOST_CPUS] = {"host_cpus", parse_u64, "write a number", .minimum = 1},
-        {.name = "innodb_log_buffer_size", .takes_nothing = not_large},
-        {.name = "key_buffer_size", .takes_nothing = not_large},
-        {.name = "max_connections", .takes_nothing = per_session},
-        {.name = "sort_buffer_size", .takes_nothing = per_session},
-        {.name = "join_buffer_size", .takes_nothing = per_session},
-        {.name = "tmp_table_size", .takes_nothing = per_session},
-        {.name = "temptable_max_ram", .takes_nothing = per_session},
 };
 
 static const ParameterTable table = {parameters, ARRAY_LEN(parameters)};
@@ -120,26 +111,14 @@ static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_siz
 #define MEASURED "checked against 8.0, 8.4 and 9.7"
 
 static const char *caveat(Arena *arena, const ParameterValue *values) {
-        const Setting *version = values[SERVER_VERSION].setting;
-
-        if (!values[INNODB_BUFFER_POOL_INSTANCES].setting && values[HOST_CPUS].number == 0 &&
-            values[INNODB_BUFFER_POOL_SIZE].number > GIB)
-                return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
-                       "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
-                       "innodb_buffer_pool_instances";
         if (!version_may_precede(parameters_version(values), VERSION(9, 8)))
                 return arena_printf(
                         arena,
                         "an estimate for pages of the host's default size, because %s is "
                         "newer than this rule, which was " MEASURED,
-                        version->value);
-        return arena_printf(
-                arena,
-                "an upper bound for pages of the host's default size, at most 8 pages of 2M more than the server takes, " MEASURED
-                "%s",
-                version_may_precede(parameters_version(values), MYSQL_MAPS_SINCE)
-                        ? "; up to 8.0.26 it takes System V segments, for which SharedMemory=sysv gives it the group"
-                        : "");
+                        values[SERVER_VERSION].setting->value);
+        return "an upper bound for pages of the host's default size and its number of CPUs, at most 8 "
+               "pages of 2M more than the server takes, " MEASURED;
 }
 
 static const char *add_mysql(Arena *arena, const Settings *settings UNUSED,

@@ -30,12 +30,6 @@ static void note(const Server *server, const char *file, const char *text, const
 
 /* ---- groups ---- */
 
-typedef enum GroupUse {
-        GROUP_FOREIGN,
-        GROUP_READ,
-        GROUP_GUESSED, /* of a version, while the server's version is not known */
-} GroupUse;
-
 /* "10.11" of "10.11.6". */
 static char *base_version(Arena *arena, const char *version) {
         const char *point = strchr(version, '.');
@@ -45,39 +39,39 @@ static char *base_version(Arena *arena, const char *version) {
                                    : strlen(version));
 }
 
-static GroupUse use_of_plain(const Server *server, const char *group, const char *version) {
+/* Returns whether the server reads the group. If VERSION is NULL, groups of a version are read if MAY_GUESS. */
+static bool reads_plain(const Server *server, const char *group, const char *version,
+                        bool may_guess) {
         for (const char *const *name = server->start.product->groups; *name; name++)
                 if (strcasecmp(group, *name) == 0)
-                        return GROUP_READ;
+                        return true;
         for (const char *const *name = server->start.product->versioned_groups; *name; name++) {
                 size_t n = strlen(*name);
 
-                if (strncasecmp(group, *name, n) != 0 || group[n] != '-')
-                        continue;
-                if (!version)
-                        return GROUP_GUESSED;
-                return text_equals(group + n + 1, base_version(server->arena, version))
-                               ? GROUP_READ
-                               : GROUP_FOREIGN;
+                if (strncasecmp(group, *name, n) == 0 && group[n] == '-')
+                        return version ? text_equals(group + n + 1,
+                                                     base_version(server->arena, version))
+                                       : may_guess;
         }
-        return GROUP_FOREIGN;
+        return false;
 }
 
 /* With a suffix, the server reads the groups with the suffix and without it. */
-static GroupUse use_of_group(const Server *server, const char *group, const char *version) {
+static bool reads_group(const Server *server, const char *group, const char *version,
+                        bool may_guess) {
         size_t length = strlen(group), n = strlen(server->start.group_suffix);
-        GroupUse use = use_of_plain(server, group, version);
 
-        if (use != GROUP_FOREIGN || n == 0 || length < n ||
-            strcasecmp(group + length - n, server->start.group_suffix) != 0)
-                return use;
-        return use_of_plain(server, arena_strndup(server->arena, group, length - n), version);
+        if (reads_plain(server, group, version, may_guess))
+                return true;
+        return n > 0 && length >= n &&
+               strcasecmp(group + length - n, server->start.group_suffix) == 0 &&
+               reads_plain(server, arena_strndup(server->arena, group, length - n), version,
+                           may_guess);
 }
 
 /* ---- settings ---- */
 
-/* Returns the settings of files and command line; of groups with a version, only those of VERSION. If VERSION is NULL
- * and MAY_GUESS, all such groups count, and a problem is noted. */
+/* Returns the settings of files and command line. */
 static Settings collect(const Server *server, const char *version, bool may_guess) {
         const MysqlNames *names = &server->start.product->names;
         const SourceNames *words = &server->start.command.arguments;
@@ -85,21 +79,9 @@ static Settings collect(const Server *server, const char *version, bool may_gues
                                                       server->start.command.origin);
         Settings settings = {};
 
-        VEC_FOREACH(option, &server->start.files.options) {
-                GroupUse use = use_of_group(server, option->group, version);
-
-                if (use == GROUP_FOREIGN || (use == GROUP_GUESSED && !may_guess))
-                        continue;
-                if (mysql_option_set(server->arena, option, names, &settings) &&
-                    use == GROUP_GUESSED)
-                        note(server, NULL,
-                             arena_printf(
-                                     server->arena,
-                                     "%s: the version of %s is not known, so its group is assumed to be "
-                                     "[%s]",
-                                     option->origin, server->start.product->title, option->group),
-                             NULL);
-        }
+        VEC_FOREACH(option, &server->start.files.options)
+                if (reads_group(server, option->group, version, may_guess))
+                        mysql_option_set(server->arena, option, names, &settings);
         VEC_FOREACH(option, &options)
                 mysql_option_set(server->arena, option, names, &settings);
         return settings;
@@ -212,7 +194,7 @@ static const char *check_large_pages(const Server *server) {
         const char *best = server->ret->config_file; /* the last file with settings of the server */
 
         VEC_FOREACH(option, &server->start.files.options)
-                if (use_of_group(server, option->group, server->ret->version) == GROUP_READ)
+                if (reads_group(server, option->group, server->ret->version, false))
                         best = arena_strdup_to(server->arena, option->origin,
                                                strrchr(option->origin, ':'));
         if (!setting)

@@ -35,8 +35,6 @@ enum { SEGMENTS = 5 };
 enum { LARGE_PAGES_FALSE, LARGE_PAGES_TRUE, LARGE_PAGES_ONLY, LARGE_PAGES_AUTO };
 
 static const char expects_size[] = "write a size such as 180G (K, M, G, T; none: bytes)";
-static const char within_sga[] = "part of the SGA";
-static const char in_pga[] = "private memory of the sessions";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
@@ -47,23 +45,11 @@ static const Parameter parameters[] = {
         [USE_LARGE_PAGES] = {"use_large_pages", NULL, "write ONLY, TRUE, AUTO or AUTO_ONLY",
                              LARGE_PAGES_TRUE,
                              PARAMETER_WORDS("false", "true", "only", "auto", "auto_only")},
-        [SPFILE] = {.name = "spfile", .takes_nothing = "the place of the parameters"},
+        [SPFILE] = {.name = "spfile"}, /* the place of the parameters */
         /* Not a parameter of Oracle's: see `ipcs -m`, or "Dump of system resources" in the alert log. */
         [SHARED_SEGMENTS] = {"segments", parse_u64, "write how many the SGA has, such as 4",
                              SEGMENTS, .minimum = 1, .maximum = 4096},
-        {.name = "db_cache_size", .takes_nothing = within_sga},
-        {.name = "db_keep_cache_size", .takes_nothing = within_sga},
-        {.name = "shared_pool_size", .takes_nothing = within_sga},
-        {.name = "large_pool_size", .takes_nothing = within_sga},
-        {.name = "java_pool_size", .takes_nothing = within_sga},
-        {.name = "streams_pool_size", .takes_nothing = within_sga},
-        {.name = "inmemory_size", .takes_nothing = within_sga},
-        {.name = "log_buffer", .takes_nothing = within_sga},
-        {.name = "processes", .takes_nothing = within_sga},
-        {.name = "sessions", .takes_nothing = within_sga},
-        {.name = "pga_aggregate_target", .takes_nothing = in_pga},
-        {.name = "pga_aggregate_limit", .takes_nothing = in_pga},
-        {.name = "lock_sga", .takes_nothing = "huge pages are always locked"},
+        {.name = "processes"}, /* how many sessions there may be */
 };
 
 const ParameterTable oracle_parameter_table = {parameters, ARRAY_LEN(parameters),

@@ -155,10 +155,6 @@ enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
 /* Returns the newest major version that the formula knows. */
 uint64_t postgresql_newest_known(void);
 
-/* Returns the minor version from which on a server with these values takes less, if its minor version is not known;
- * else 0. */
-uint64_t postgresql_undecided_minor(const ParameterValue *v);
-
 /* Adds a step for each term of the version. If the version is not known, the terms are those of the version that takes
  * most; if it is newer than the table, those of the newest, and a share for additions. HAS_STATEMENTS:
  * pg_stat_statements is preloaded. */

@@ -124,10 +124,6 @@ static const char expects_megabytes[] = "write a size such as 256MB (none: megab
 static const char expects_kilobytes[] = "write a size such as 1GB (none: kilobytes)";
 static const char expects_bytes[] = "write a size such as 16MB (none: bytes)";
 static const char expects_count[] = "write a whole number";
-static const char per_session[] = "private memory of the sessions";
-static const char not_in_segment[] = "it does not change the size";
-static const char among_workers[] = "counted in max_worker_processes";
-static const char among_connections[] = "counted in max_connections";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
@@ -194,32 +190,6 @@ static const Parameter parameters[] = {
                                 PARAMETER_WORDS("mmap", "sysv")},
         [BLOCK_SIZE] = {"block_size", parse_bytes, expects_bytes, .initial = POSTGRESQL_BLOCK_BYTES,
                         .minimum = KIB},
-        {.name = "work_mem", .takes_nothing = per_session},
-        {.name = "hash_mem_multiplier", .takes_nothing = per_session},
-        {.name = "maintenance_work_mem", .takes_nothing = per_session},
-        {.name = "autovacuum_work_mem", .takes_nothing = per_session},
-        {.name = "logical_decoding_work_mem", .takes_nothing = per_session},
-        {.name = "temp_buffers", .takes_nothing = per_session},
-        {.name = "effective_cache_size", .takes_nothing = "an assumption of the query planner"},
-        {.name = "dynamic_shared_memory_type", .takes_nothing = "outside the segment"},
-        {.name = "max_parallel_workers", .takes_nothing = among_workers},
-        {.name = "max_parallel_workers_per_gather", .takes_nothing = among_workers},
-        {.name = "max_parallel_maintenance_workers", .takes_nothing = among_workers},
-        {.name = "max_sync_workers_per_subscription", .takes_nothing = among_workers},
-        {.name = "superuser_reserved_connections", .takes_nothing = among_connections},
-        {.name = "reserved_connections", .takes_nothing = among_connections},
-        {.name = "wal_level", .takes_nothing = not_in_segment},
-        {.name = "wal_keep_size", .takes_nothing = "on disk"},
-        {.name = "max_wal_size", .takes_nothing = "on disk"},
-        {.name = "min_wal_size", .takes_nothing = "on disk"},
-        {.name = "wal_decode_buffer_size", .takes_nothing = per_session},
-        {.name = "io_workers", .takes_nothing = "there is always room for all of them"},
-        {.name = "effective_io_concurrency", .takes_nothing = not_in_segment},
-        {.name = "maintenance_io_concurrency", .takes_nothing = not_in_segment},
-        {.name = "io_combine_limit", .takes_nothing = "io_max_combine_limit counts"},
-        {.name = "max_files_per_process", .takes_nothing = not_in_segment},
-        {.name = "max_stack_depth", .takes_nothing = per_session},
-        {.name = "track_commit_timestamp", .takes_nothing = "its buffers are always allocated"},
 };
 
 const ParameterTable postgresql_parameters = {parameters, ARRAY_LEN(parameters)};
@@ -284,39 +254,20 @@ bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t pag
 }
 
 static const char *caveat(Arena *arena, const ParameterValue *v, const Text *unknown) {
+        static const char ask[] =
+                "the server's own answer is exact, from 15 on: postgres -C shared_memory_size_in_huge_pages";
         uint64_t version = v[SERVER_VERSION].number, newest = postgresql_newest_known();
-        uint64_t minor = postgresql_undecided_minor(v);
-        const char *ask =
-                version == 0 || version >= 15
-                        ? "; the server's own answer is exact: postgres -C shared_memory_size_in_huge_pages"
-                        : "; from version 15 on the server can be asked";
 
         if (unknown->length > 0)
                 return arena_printf(
-                        arena, "the memory of these preloaded libraries is not counted: %s%s",
-                        unknown->string,
-                        version > 0 && version < 15
-                                ? "; compare with the server's message if there are too few"
-                                : "; ask postgres -C shared_memory_size_in_huge_pages");
+                        arena, "the memory of these preloaded libraries is not counted: %s; %s",
+                        unknown->string, ask);
         if (version > newest)
                 return arena_printf(arena,
                                     "an estimate, because %" PRIu64
-                                    " is newer than this rule, which covers %" PRIu64 "%s",
+                                    " is newer than this rule, which covers %" PRIu64 "; %s",
                                     version, newest, ask);
-        if (version == 0)
-                return arena_printf(arena, "an upper bound for any version up to %" PRIu64 "%s",
-                                    newest, ask);
-        if (minor > 0)
-                return arena_printf(arena,
-                                    "an upper bound for any %" PRIu64
-                                    ", because its minor version is not known: from %" PRIu64
-                                    ".%" PRIu64 " on the checkpointer's queue takes less%s",
-                                    version, version, minor, ask);
-        return arena_printf(arena, "an upper bound, at most %s more than the server takes%s",
-                            version < 10    ? "0.4 %"
-                            : version == 18 ? "six pages of 2M"
-                                            : "a page of 2M",
-                            ask);
+        return arena_printf(arena, "an upper bound; %s", ask);
 }
 
 /* ---- the version ---- */

@@ -322,16 +322,6 @@ static Segment find_segment(const ParameterValue *v, bool has_statements) {
         return version.n_known > 0 ? segment_of(known, v, has_statements) : found;
 }
 
-uint64_t postgresql_undecided_minor(const ParameterValue *v) {
-        if (parameters_version(v).n_known != 1)
-                return 0;
-        Segment segment = find_segment(v, false);
-
-        return segment.release->capped_since != NEVER && segment.buffers > QUEUE_MAX
-                       ? segment.release->capped_since
-                       : 0;
-}
-
 uint64_t postgresql_newest_known(void) {
         return releases[ARRAY_LEN(releases) - 1].major;
 }

@@ -371,8 +371,9 @@ TEST(silenced) {
         assert_int_equal(findings.silenced.n, 1);
         assert_int_equal(findings.silenced.items[0].silenced_by->line, 2);
         assert_int_equal(findings_count_hurting(&findings), 0);
-        assert_contains(render_findings(arena, &findings, &(RenderOptions){}),
-                        "1 finding silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:2\n");
+        assert_contains(
+                render_findings(arena, &findings, &(RenderOptions){}),
+                "Findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:2: 1\n");
 }
 
 TEST(order) {

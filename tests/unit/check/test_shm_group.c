@@ -69,32 +69,30 @@ TEST(group) {
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", NULL, 501,
                  "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
                  "vm.hugetlb_shm_group can name one group only: it is dba (501), "
-                 "and will be 'hugetlb', to which the units are added. oracle then "
-                 "gets no huge pages for a database started by hand (ORA-27125); "
-                 "usermod -aG hugetlb oracle; and stop the program that sets it"},
+                 "and will be 'hugetlb'; a database that a member of the other group only "
+                 "starts by hand gets no huge pages any more (ORA-27125): oracle; "
+                 "usermod -aG hugetlb oracle; stop the program that sets it"},
                 /* Its own group. */
                 {DB2, "hugetlb:x:990:\ndba:x:501:\n", NULL, 501,
                  "error shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
                  "vm.hugetlb_shm_group can name one group only: it is dba (501), "
-                 "and will be 'hugetlb', to which the units are added. db2 then "
-                 "gets no huge pages for a database started by hand (ORA-27125); "
-                 "usermod -aG hugetlb db2; and stop the program that sets it"},
+                 "and will be 'hugetlb'; a database that a member of the other group only "
+                 "starts by hand gets no huge pages any more (ORA-27125): db2; "
+                 "usermod -aG hugetlb db2; stop the program that sets it"},
                 /* Who is told has obeyed. */
                 {ORA, "hugetlb:x:990:oracle\ndba:x:501:oracle\n", NULL, 501,
                  "warning shm-group-replaced: /proc/sys/vm/hugetlb_shm_group: "
                  "vm.hugetlb_shm_group can name one group only: it is dba (501), "
-                 "and will be 'hugetlb'; members of the other group get no huge "
-                 "pages any more; make its members members of 'hugetlb', or "
-                 "describe their database to hugeplan; and stop the program that "
-                 "sets it"},
+                 "and will be 'hugetlb'; a database that a member of the other group only "
+                 "starts by hand gets no huge pages any more (ORA-27125); stop the "
+                 "program that sets it"},
                 /* Once, and where it is set. */
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", "\nvm.hugetlb_shm_group=501\n", 501,
                  "error shm-group-replaced: /etc/sysctl.d/99.conf:2: "
                  "vm.hugetlb_shm_group: vm.hugetlb_shm_group can name one group "
-                 "only: it is dba (501), and will be 'hugetlb', to which the units "
-                 "are added. oracle then gets no huge pages for a database started "
-                 "by hand (ORA-27125); usermod -aG hugetlb oracle; and delete the "
-                 "line, or it is applied again"},
+                 "only: it is dba (501), and will be 'hugetlb'; a database that a member of "
+                 "the other group only starts by hand gets no huge pages any more "
+                 "(ORA-27125): oracle; usermod -aG hugetlb oracle; delete the line"},
                 /* It has not been applied yet, or no longer is. */
                 {ORA, "hugetlb:x:990:\ndba:x:501:oracle\n", "vm.hugetlb_shm_group=501\n", 990,
                  "warning conflict-sysctl: /etc/sysctl.d/99.conf:1: "

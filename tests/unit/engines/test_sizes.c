@@ -13,6 +13,9 @@ static uint64_t pages_of(Arena *arena, const char *engine, const char *version, 
         Settings settings = settings_from(arena, text);
         Sizing sizing;
 
+        /* Of a file, which may have settings that do not matter to the size. */
+        VEC_FOREACH(setting, &settings)
+                setting->origin = "sizes.tsv";
         if (version)
                 settings_add(arena, &settings, "server_version", version, NULL);
         settings_add_host(arena, &settings, 0, 4 * KIB); /* of those that measured */
