@@ -27,76 +27,13 @@ static const struct {
         [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT, NULL},
 };
 
-/* ---- the group for System V segments ---- */
-
-/* The group for System V segments, which the kernel has one of. */
-typedef struct SegmentGroups {
-        uint64_t own; /* the gid that vm.hugetlb_shm_group is to have; 0: not known */
-        uint64_t replaced; /* the group that the plan replaces, so that it has no access any more; 0: none */
-} SegmentGroups;
-
-static SegmentGroups groups_of(Arena *arena, const HostView *input) {
-        uint64_t now = input->topology->limits.shm_group;
+/* Returns the gid that vm.hugetlb_shm_group is to have; 0: not known. */
+static uint64_t own_group(Arena *arena, const HostView *input) {
         const Account *own =
                 input->accounts ? account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP)
                                 : NULL;
-        SegmentGroups groups = {.own = own ? own->id : 0};
 
-        if (groups.own > 0 && config_needs_group(input->config) && now != UINT64_MAX &&
-            now != groups.own)
-                groups.replaced = now;
-        return groups;
-}
-
-/* Returns whether a login is a member; groups that a unit adds do not count. */
-static bool is_member(Arena *arena, const Accounts *accounts, const char *name, uint64_t gid) {
-        const Account *user = account_find_user(arena, accounts, name);
-
-        if (user && user->group_id == gid)
-                return true;
-        return VEC_ANY(group, &accounts->groups,
-                       group->id == gid &&
-                               account_has_member(arena, group, user ? user->name : name));
-}
-
-static void judge_group(Arena *arena, const HostView *input, const SegmentGroups *groups,
-                        Diags *problems) {
-        uint64_t replaced = groups->replaced;
-        SourceNames losers = {};
-        Text names = text_in(arena), remedy = text_in(arena);
-
-        if (replaced == 0)
-                return;
-        const SettingSource *source =
-                setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
-                                        arena_printf(arena, "%" PRIu64, replaced));
-
-        /* The owners of instances that need the group and are in the old one only, each once. */
-        for (size_t i = 0; i < input->facts->n_instances; i++) {
-                const char *name = input->facts->instances[i].owner.name;
-
-                if (!name || source_names_have(&losers, name) ||
-                    !instance_needs_group(&input->config->instances[i]) ||
-                    !is_member(arena, input->accounts, name, replaced) ||
-                    is_member(arena, input->accounts, name, groups->own))
-                        continue;
-                *vec_push(arena, &losers) = name;
-                text_add_item(&names, name);
-                text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
-        }
-        text_add(&remedy, source ? "delete the line" : "stop the program that sets it");
-        diags_report(
-                problems,
-                (Diag){.severity = losers.n > 0 ? SEVERITY_ERROR : SEVERITY_WARNING,
-                       .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
-                       .file = source ? source->file : PATH_HUGETLB_SHM_GROUP,
-                       .line = source ? source->line : 0,
-                       .key = source ? source->key : NULL,
-                       .remedy = remedy.string},
-                "vm.hugetlb_shm_group can name one group only: it is %s, and will be '" NAME_HUGETLB_GROUP
-                "'; a database that a member of the other group only starts by hand gets no huge pages any more (ORA-27125)%s%s",
-                limits_group_name(arena, input->accounts, replaced), losers.n > 0 ? ": " : "",
-                text_string(&names));
+        return own ? own->id : 0;
 }
 
 /* ---- conflicts ---- */
@@ -108,8 +45,7 @@ static uint64_t needed_limit(const HostView *input, SettingSourceKind what) {
                        : topology_base_pages(input->topology, limits_sysv_bytes(input->plan, true));
 }
 
-static bool is_conflict(Arena *arena, const HostView *input, const SegmentGroups *groups,
-                        const SettingSource *entry) {
+static bool is_conflict(Arena *arena, const HostView *input, const SettingSource *entry) {
         const Plan *plan = input->plan;
         bool is_reserving =
                 ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
@@ -131,12 +67,8 @@ static bool is_conflict(Arena *arena, const HostView *input, const SegmentGroups
                 return is_reserving && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return limits_sysv_bytes(plan, false) > 0 &&
-                       !(groups->own > 0 &&
-                         setting_source_explains(entry,
-                                                 arena_printf(arena, "%" PRIu64, groups->own))) &&
-                       !(groups->replaced > 0 &&
-                         setting_source_explains(
-                                 entry, arena_printf(arena, "%" PRIu64, groups->replaced)));
+                       !setting_source_explains(
+                               entry, arena_printf(arena, "%" PRIu64, own_group(arena, input)));
         case SETTING_SOURCE_SHMMAX:
         case SETTING_SOURCE_SHMALL:
                 return !input->config->host.keep_shared_memory_limits &&
@@ -179,12 +111,10 @@ const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
 }
 
 void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
-        const SegmentGroups groups = groups_of(arena, input);
-
         if (input->config->n_instances == 0)
                 return;
         VEC_FOREACH(entry, &input->setting_sources->list) {
-                if (!is_conflict(arena, input, &groups, entry))
+                if (!is_conflict(arena, input, entry))
                         continue;
                 const char *place = conflict_place_remedy(arena, entry);
                 bool is_mention = entry->what >= SETTING_SOURCE_UNCLEAR;
@@ -210,5 +140,4 @@ void conflicts_add(Arena *arena, const HostView *input, Diags *problems) {
                                      has_effect ? "; " : ", but another line overrides it",
                                      has_effect ? sources[entry->source].acts : "");
         }
-        judge_group(arena, input, &groups, problems);
 }

@@ -99,7 +99,6 @@ typedef struct Maker {
 
 const char *const import_action_names[] = {
         [IMPORT_REMOVE] = "remove",
-        [IMPORT_KEEP] = "keep",
         [IMPORT_LOOK] = "look",
 };
 
@@ -282,7 +281,7 @@ static void add_databases(const Maker *maker) {
 static const char *advise(const Maker *maker, const SettingSource *entry, ImportAction *ret) {
         const char *place = conflict_place_remedy(maker->arena, entry);
 
-        *ret = IMPORT_KEEP;
+        *ret = IMPORT_REMOVE;
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
         case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
@@ -290,26 +289,23 @@ static const char *advise(const Maker *maker, const SettingSource *entry, Import
         case SETTING_SOURCE_NODE_POOL:
                 if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE &&
                     !text_starts_with(entry->key, "sysctl"))
-                        return "what the kernel reserves at boot counts for the plan";
+                        return NULL; /* counts for the plan */
                 if (!setting_source_is_number(entry)) {
                         *ret = IMPORT_LOOK;
                         return entry->source == SETTING_SOURCE_TUNED
                                        ? "tuned calculates the number, which is not counted"
                                        : "the kernel refuses a value that is not a number: it has no effect";
                 }
-                *ret = IMPORT_REMOVE;
                 return place;
         case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
-                *ret = IMPORT_REMOVE;
                 return setting_source_explains(entry, "0") ? NULL : place;
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 if (!VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) &&
                     !config_needs_group(maker->input->config))
                         return NULL;
-                *ret = IMPORT_REMOVE;
                 return arena_printf(
                         maker->arena,
-                        "%s; hugeplan sets its own group: see 'hugeplanctl check' for users that must be members",
+                        "%s; hugeplan sets its own group, of which users who start a database by hand must be members",
                         place);
         case SETTING_SOURCE_UNCLEAR:
                 *ret = IMPORT_LOOK;
@@ -330,26 +326,21 @@ static void add_line(const Maker *maker, ImportLine line) {
 }
 
 static void add_login_limits(const Maker *maker) {
-        VEC_FOREACH(limit, &maker->input->facts->login_limits) {
-                const Suggestion *owned = VEC_FIND(
-                        suggestion, maker->input->suggestions,
-                        needs_limit(suggestion) &&
-                                text_equals(suggestion->engine->default_user, limit->domain));
-
-                if (text_equals(limit->origin.file, PATH_PAM_LIMITS))
-                        continue;
-                add_line(
-                        maker,
-                        (ImportLine){
-                                owned ? IMPORT_REMOVE : IMPORT_KEEP,
-                                limit->origin.file,
-                                limit->origin.line,
-                                arena_printf(maker->arena, "%s %s memlock %s", limit->domain,
-                                             limit->type, limit->value),
-                                owned ? "delete the line; hugeplan writes the limit into " PATH_PAM_LIMITS
-                                      : "it is for logins, and no database that was found needs it for huge pages",
-                        });
-        }
+        VEC_FOREACH(limit, &maker->input->facts->login_limits)
+                if (!text_equals(limit->origin.file, PATH_PAM_LIMITS) &&
+                    VEC_ANY(suggestion, maker->input->suggestions,
+                            needs_limit(suggestion) &&
+                                    text_equals(suggestion->engine->default_user, limit->domain)))
+                        add_line(
+                                maker,
+                                (ImportLine){
+                                        IMPORT_REMOVE,
+                                        limit->origin.file,
+                                        limit->origin.line,
+                                        arena_printf(maker->arena, "%s %s memlock %s",
+                                                     limit->domain, limit->type, limit->value),
+                                        "delete the line; hugeplan writes the limit into " PATH_PAM_LIMITS,
+                                });
 }
 
 Import import_make(Arena *arena, const HostView *view) {

@@ -41,7 +41,6 @@ typedef struct ImportFile {
 
 typedef enum ImportAction {
         IMPORT_REMOVE, /* it would overwrite the plan */
-        IMPORT_KEEP,   /* it does no harm */
         IMPORT_LOOK,   /* its effect is not known */
 } ImportAction;
 
@@ -63,5 +62,5 @@ typedef struct Import {
 /* VIEW has the databases found. */
 Import import_make(Arena *arena, const HostView *view);
 
-/* Holds "remove", "keep" and "look". */
+/* Holds "remove" and "look". */
 extern const char *const import_action_names[];

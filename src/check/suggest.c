@@ -207,7 +207,6 @@ Suggestions suggest(const SuggestInput *input) {
                 }
         }
         suggestions.processes = *input->processes;
-        suggestions.places = finder.places;
         /* Only now are the data directories from the servers' own files known. */
         VEC_KEEP(passed, &finder.passed_over,
                  !VEC_ANY(suggestion, &suggestions,

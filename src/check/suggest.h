@@ -38,7 +38,6 @@ typedef struct Suggestions {
         Suggestion *items;
         size_t n, capacity;
         Processes processes;     /* those that were examined */
-        FinderPlaces places;     /* places that were searched */
         PassedOvers passed_over; /* what looked like a database, and is none or cannot be used */
 } Suggestions;
 

@@ -215,10 +215,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
         read_facts(&check, &look->host.writes);
-        /* Problems that the plan leaves; conflicts_add() reports the group that it replaces. */
-        VEC_FOREACH(problem, &look->host_problems.list)
-                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
-                        diags_add(&problems, problem);
+        diags_add_all(&problems, &look->host_problems);
         add_shortages(look->plan, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);

@@ -54,10 +54,6 @@ void finder_add(Finder *finder, const Candidate *found) {
                 *vec_push(finder->arena, &finder->candidates) = candidate;
 }
 
-void finder_looked(Finder *finder, const char *title, size_t n) {
-        *vec_push(finder->arena, &finder->places) = (FinderPlace){title, n};
-}
-
 void finder_pass(Finder *finder, const char *name, const char *why) {
         if (finder->passed_over.n < PASSED_OVER_MAX &&
             !VEC_ANY(other, &finder->passed_over, text_equals(other->name, name)))
@@ -181,7 +177,6 @@ void find_in_processes(Finder *finder) {
                                     is_of(finder, engines[i], process, program))
                                         add_process(finder, engines[i], process, program);
                 }
-        finder_looked(finder, "processes", finder->processes->n);
 }
 
 /* ---- engines ---- */

@@ -22,19 +22,12 @@ typedef struct Candidate {
         bool is_guess;          /* it counts as a database only if its size can be found */
 } Candidate;
 
-/* A kind of place that was searched, and how many there were. */
-typedef struct FinderPlace {
-        const char *title; /* "units" */
-        size_t n;
-} FinderPlace;
-
 /* Something that resembles a database but is not suggested, and why. */
 typedef struct PassedOver {
         const char *name;
         const char *why;
 } PassedOver;
 
-typedef VEC(FinderPlace) FinderPlaces;
 typedef VEC(PassedOver) PassedOvers;
 
 /* The finder's inputs and results. */
@@ -44,7 +37,6 @@ typedef struct Finder {
         const Processes *processes;
         const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
         VEC(Candidate) candidates;
-        FinderPlaces places;
         PassedOvers passed_over;
 } Finder;
 
@@ -72,9 +64,6 @@ const EngineFinder *engine_finder(const Engine *engine);
 
 /* Adds CANDIDATE, or merges it into the candidate of the same database. */
 void finder_add(Finder *finder, const Candidate *candidate);
-
-/* Records that N of TITLE were searched. */
-void finder_looked(Finder *finder, const char *title, size_t n);
 
 /* Records that NAME is not suggested; WHY is a clause. */
 void finder_pass(Finder *finder, const char *name, const char *why);

@@ -310,7 +310,6 @@ static void find_in_quadlets(Finder *finder) {
                 "/usr/share/containers/systemd",
         };
         Arena *arena = finder->arena;
-        size_t n = 0;
 
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 SourceNames names = source_list(finder->sources, arena, *directory);
@@ -328,7 +327,6 @@ static void find_in_quadlets(Finder *finder) {
                         const char *service = unit_file_value(quadlet, "Container", "ServiceName");
                         const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
 
-                        n++;
                         if (!service)
                                 service = stem;
                         const char *unit = arena_printf(arena, "%s.service", service);
@@ -339,7 +337,6 @@ static void find_in_quadlets(Finder *finder) {
                                 find_image(finder, engine, service, image, path, unit);
                 }
         }
-        finder_looked(finder, "podman quadlets", n);
 }
 
 static void find_in_units(Finder *finder) {
@@ -372,8 +369,6 @@ static void find_in_units(Finder *finder) {
                         find_in_unit(finder, unit, false);
         }
         find_in_templates(finder, &templates);
-        finder_looked(finder, "units", names.n);
-        finder_looked(finder, "templates", templates.n);
 }
 
 /* ---- all ---- */

@@ -25,7 +25,6 @@ LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 KNOWN = {
     # What was looked at is named in the sentence itself.
     "nothing that was read sets as many": "the places that import lists",
-    "no database that was found needs it": "what import has found",
     "Nothing that was looked at sets pools": "the places that import lists",
     "no unit that was read starts": "unit files, .wants directories",
     "no databases were found that hugeplan knows": "what import has found",

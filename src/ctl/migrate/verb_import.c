@@ -126,14 +126,10 @@ static void print_unproposed(const Command *command, const Suggestion *suggestio
         print_wrapped(command, first, "#     ", why.string);
 }
 
-/* Shows where databases were searched, for an administrator who misses one. */
+/* Shows what was skipped, and where lines were searched, for an administrator who misses one. */
 static void print_places(const Command *command, const Suggestions *suggestions) {
         Arena *arena = command->arena;
-        Text places = text_in(arena);
 
-        VEC_FOREACH(place, &suggestions->places)
-                text_add_item(&places, arena_printf(arena, "%s (%zu)", place->title, place->n));
-        print_wrapped(command, "# Looked for databases in: ", "#   ", text_string(&places));
         if (suggestions->passed_over.n > 0)
                 puts("# Skipped:");
         VEC_FOREACH(passed, &suggestions->passed_over)
@@ -165,7 +161,6 @@ static void print_import(Command *command, const Suggestions *suggestions, const
         print_lines(command, import, IMPORT_REMOVE,
                     "# To be removed, once 'hugeplanctl status' says ready:\n");
         print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
-        print_lines(command, import, IMPORT_KEEP, "# What may stay:\n");
         VEC_FOREACH(suggestion, suggestions)
                 if (!suggestion->path)
                         print_unproposed(command, suggestion);
@@ -199,17 +194,13 @@ static json_t *import_to_json(const Import *import, const Suggestions *suggestio
                                               "advice", line->advice));
 
         return json_pack(
-                "{so so so so so so}", "files", files, "pages", pages, "lines", lines, "databases",
+                "{so so so so so}", "files", files, "pages", pages, "lines", lines, "databases",
                 VEC_TO_JSON(each, suggestions,
                             json_pack("{ss ss ss ss? ss? ss? ss? so}", "title", each->title,
                                       "found", each->found, "engine", each->engine->name, "unit",
                                       each->unit, "path", each->path, "describedBy",
                                       each->described, "reason", each->why_not, "pages",
                                       count_to_json(each->pages))),
-                "lookedAt",
-                VEC_TO_JSON(
-                        place, &suggestions->places,
-                        json_pack("{ss sI}", "place", place->title, "n", (json_int_t) place->n)),
                 "passedOver",
                 VEC_TO_JSON(passed, &suggestions->passed_over,
                             json_pack("{ss ss}", "name", passed->name, "reason", passed->why)));

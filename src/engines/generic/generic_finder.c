@@ -39,7 +39,6 @@ static void find_rest(Finder *finder, const Engine *engine) {
                                 .note = "It must ask for huge pages itself (SHM_HUGETLB); see its manual",
                         });
         }
-        finder_looked(finder, "programs with System V segments", sums.n);
 }
 
 const EngineFinder finder_generic = {.find_rest = find_rest};

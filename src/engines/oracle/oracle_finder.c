@@ -11,7 +11,6 @@ static void find_installed(Finder *finder, const Engine *engine) {
         const OracleInstances instances = oracle_instances_read(arena, finder->sources);
         bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
 
-        finder_looked(finder, "entries of oratab", instances.n);
         VEC_FOREACH(instance, &instances) {
                 if (oracle_is_asm(instance->sid) || (is_started && instance->is_started))
                         continue;

@@ -40,7 +40,6 @@ static void find_installed(Finder *finder, const Engine *engine) {
                                            .note = note,
                                    });
         }
-        finder_looked(finder, POSTGRESQL_CLUSTERS, clusters.n);
 }
 
 /* Programs that start the server, and may restart it by themselves. */
