@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Proves that the rooms from base to render are pure: what their libraries take from outside must be
-neither files, time, the environment nor printing. Time, randomness and the host come in as values.
+neither files, time, the environment nor printing. Time, randomness and the host come in as values. And that directories
+are read in one place, by a call that tells a failure from the end (host/root/root_names.c): no program takes another.
 
-usage: check_pure.py NM CC LIBRARY.A...
+usage: check_pure.py NM CC LIBRARY.A... -- PROGRAM...
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ DENIED = re.compile(
 
 # memory.c says so and ends the process when memory runs out; size.c is where numbers are parsed.
 ALLOWED = {"libbase.a": {"exit", "fwrite", "stderr", "strtod", "strtoull"}}
+READS = re.compile(r"readdir(64)?(_r)?|scandir(at)?(64)?|glob(64)?|n?ftw(64)?|fts_\w+")
 PLAIN = re.compile(r"^_*(isoc\d+_)?(?P<name>.+?)(64)?(_chk|_2)?(@.*)?$")
 
 
@@ -49,12 +51,12 @@ def undefined_symbols(nm: str, archive: pathlib.Path) -> set[str]:
     return {line.split()[-1] for line in text.splitlines() if line.split()[:1] == ["U"]}
 
 
-def denied(symbols: set[str]) -> list[str]:
+def denied(symbols: set[str], what: re.Pattern[str] = DENIED) -> list[str]:
     found = []
     for symbol in sorted(symbols):
         match = PLAIN.match(symbol)
         name = match["name"] if match else symbol
-        if DENIED.match(name) or DENIED.match(symbol):
+        if what.fullmatch(name) or what.fullmatch(symbol):
             found.append(symbol)
     return found
 
@@ -70,6 +72,7 @@ def self_test(nm: str, cc: str) -> None:
         "#include <fcntl.h>\nint f(void) { return open(\"/\", O_RDONLY); }": True,
         "#include <time.h>\nlong f(void) { return (long) time(0); }": True,
         "#include <stdlib.h>\nlong f(const char *s) { return strtol(s, 0, 10); }": True,
+        "#include <dirent.h>\nvoid *f(DIR *d) { return readdir(d); }": True,
     }
     with tempfile.TemporaryDirectory() as directory:
         source = pathlib.Path(directory) / "t.c"
@@ -79,15 +82,22 @@ def self_test(nm: str, cc: str) -> None:
                 subprocess.run([*shlex.split(cc), *options, "-c", str(source), "-o", f"{directory}/t.o"],
                                check=True, capture_output=True)
                 found = denied(undefined_symbols(nm, pathlib.Path(directory) / "t.o"))
-                if bool(found) != is_bad:
+                if bool(found) != is_bad or bool(denied(set(found), READS)) != ("dirent" in text):
                     sys.exit(f"self-test: {found or 'nothing'} found with {options} in:\n{text}")
 
 
 def main() -> list[str]:
-    nm, cc, *archives = sys.argv[1:]
+    nm, cc, *files = sys.argv[1:]
     self_test(nm, cc)
     problems = []
-    for archive in map(pathlib.Path, archives):
+    programs = files[files.index("--") + 1:]
+    for program in programs:
+        symbols = undefined_symbols(nm, pathlib.Path(program))
+        problems += [f"{program}: {symbol}() takes a failure for the end of a directory; see root_list()"
+                     for symbol in denied(symbols, READS)]
+        if not any(symbol.startswith("getdents64") for symbol in symbols):
+            problems.append(f"{program}: no getdents64(): is this the program?")
+    for archive in map(pathlib.Path, files[:files.index("--")]):
         symbols = undefined_symbols(nm, archive)
         if not symbols:
             problems.append(f"{archive}: no undefined symbols at all; is this the library?")
