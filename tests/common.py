@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import shlex
@@ -94,6 +95,16 @@ def passes(name: str, test: Callable[[], object]) -> bool:
         return False
     print(f"ok   {name}{f': {figures}' if figures else ''} ({time.monotonic() - start:.2f} s)", flush=True)
     return True
+
+
+def pages_said(hugeplanctl: str, engine: str, settings: dict[str, str]) -> int:
+    """The pages of 2M for an engine with these settings."""
+    command = [hugeplanctl, "--json=short", "size", engine, "--page-size=2M"]
+    for name, value in settings.items():
+        command += ["-c", f"{name}={value}"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
+    check(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)["pages"]
 
 
 def tests_in(names: dict[str, object], wanted: list[str]) -> dict[str, Callable[..., None]]:

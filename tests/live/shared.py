@@ -5,7 +5,6 @@ and a program where every user can run it."""
 from __future__ import annotations
 
 import contextlib
-import json
 import mmap
 import os
 import pathlib
@@ -75,18 +74,6 @@ def child(work: Callable[[], object]) -> Iterator[int]:
 
 def is_alive(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-
-
-# ---- what hugeplan says ----
-
-def pages_said(hugeplanctl: str, engine: str, settings: dict[str, str]) -> int:
-    """The pages of 2M for an engine with these settings."""
-    command = [hugeplanctl, "--json=short", "size", engine, "--page-size=2M"]
-    for name, value in settings.items():
-        command += ["-c", f"{name}={value}"]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
-    check(done.returncode == 0, done.stderr)
-    return json.loads(done.stdout)["pages"]
 
 
 # ---- files ----

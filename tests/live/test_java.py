@@ -22,11 +22,11 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from shared import pages_said, wait_until
+from shared import wait_until
 from test_live import set_pool
 from test_postgresql import no_surplus, pools_locked, reserved
 
-from common import SKIP, check, passes
+from common import SKIP, check, pages_said, passes
 
 PATIENCE = 30.0
 # What Java says when pages are missing, with small pages instead or without a heap: before "Create VM", and it says that

@@ -28,11 +28,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 
 import test_live  # noqa: E402
 from meter import Settings, started  # noqa: E402
-from shared import pages_said, wait_until  # noqa: E402
+from shared import wait_until  # noqa: E402
 from test_live import set_pool  # noqa: E402
 from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
 
-from common import SKIP, check, passes  # noqa: E402
+from common import SKIP, check, pages_said, passes  # noqa: E402
 
 CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
 PATIENCE = 120.0

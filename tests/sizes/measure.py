@@ -14,10 +14,8 @@ were not measured now stay.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -31,6 +29,9 @@ from meter import Meter, Settings  # noqa: E402
 from mysql import MariaDB, MySQL  # noqa: E402
 from postgresql import PostgreSQL  # noqa: E402
 from servers import Server, chosen, unpacked  # noqa: E402
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from common import pages_said  # noqa: E402
 
 PRODUCTS = {"jvm": Jvm, "mariadb": MariaDB, "mysql": MySQL, "postgresql": PostgreSQL}
 PAGE = 2 << 20
@@ -96,21 +97,11 @@ def _measure(server: Server, options: argparse.Namespace, recorded: list[str]) -
             needed = product.bytes_of(settings)
             if needed is None:
                 continue
-            tally.add(settings, -(-needed // PAGE), _said(options.hugeplanctl, server, settings))
+            said = pages_said(options.hugeplanctl, server.engine, {"server_version": server.version, **settings})
+            tally.add(settings, -(-needed // PAGE), said)
             if chance.random() < RECORDED_SHARE:
                 recorded.append(f"{server.engine}\t{server.version}\t{_text(settings)}\t{needed}")
     return tally
-
-
-def _said(program: Path, server: Server, settings: Settings) -> int:
-    arguments = [program, "size", server.engine, "--page-size=2M", "--json=short", "-c",
-                 f"server_version={server.version}"]
-    for name, value in settings.items():
-        arguments += ["-c", f"{name}={value}"]
-    done = subprocess.run(arguments, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{server.engine} {server.version}: {_text(settings)}: {done.stderr}")
-    return json.loads(done.stdout)["pages"]
 
 
 def _text(settings: Settings) -> str:
