@@ -259,10 +259,6 @@ static inline Players player_unit(const History *history, const Unit *unit) {
         return (Players) 1 << (unit - history->units);
 }
 
-static inline Players player_stranger(const History *history, const Stranger *stranger) {
-        return (Players) 1 << (UNITS + (stranger - history->strangers));
-}
-
 /* ---- checks.c ---- */
 
 /* Whether hugeplan knows of all who have huge pages what they have. */
