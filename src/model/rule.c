@@ -5,7 +5,7 @@
 #include "model/problem.h"
 #include "model/reason.h"
 
-#define RULE_ROW(name, id, severity, hurts, title) {id, SEVERITY_##severity, hurts, title},
+#define RULE_ROW(name, id, severity, hurts) {id, SEVERITY_##severity, hurts},
 const Rule rules[RULE_KINDS] = {RULES(RULE_ROW)};
 
 static const Rule *find_rule(const char *id) {

@@ -18,7 +18,7 @@ KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^
 VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
 # Those without a help text are for our own units: nobody has them completed.
 SHOWN_VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",(?![^{}]*\bNULL\},)\s*"', re.MULTILINE)
-RULE_ROW = re.compile(r'X\(\w+, "([a-z0-9-]+)", (\w+), (true|false),')
+RULE_ROW = re.compile(r'X\(\w+, "([a-z0-9-]+)", (\w+), (true|false)\)')
 RULE_ENTRY = re.compile(r"^([a-z0-9-]+) \(((?:error|warning|notice)(?:, hurts)?)\)$", re.MULTILINE)
 LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')
 
