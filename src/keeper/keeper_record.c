@@ -59,9 +59,13 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                                        restored);
                         keeper->drift.restored_usec = now_usec;
                 }
-                /* Pages that others added and have taken away again no longer exist. */
+                /* Pages that others added and have taken away again no longer exist. A daemon that was killed may have
+                 * taken the missing ones itself. */
                 uint64_t target = MAX(pool->from_pages, pool->to_pages);
-                uint64_t gone = MIN(known->added_pages, sub_floored(known->set_pages, target));
+                uint64_t gone =
+                        keeper->known.stage == KNOWN_SETTLED
+                                ? MIN(known->added_pages, sub_floored(known->set_pages, target))
+                                : 0;
 
                 known->added_pages -= gone;
                 known->found_pages = sub_floored(known->found_pages, gone);
