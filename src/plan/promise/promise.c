@@ -140,10 +140,17 @@ static void add_mount(Maker *maker, const MountUse *mount) {
                 row->mount_of = mount->instance;
                 index_add(maker->promises->by_instance, mount->instance, row);
         }
-        /* The unit's mapped pages count for its other instances first, which have no files. */
-        uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
-        uint64_t counted = sub_floored(row->used_pages + row->pages, others);
+        uint64_t counted = hold ? 0 : row->used_pages + row->pages;
 
+        /* Of all units that were started with the instance. Mapped pages count for a unit's other instances first, which
+         * have no files. */
+        INDEX_FOREACH(entry, maker->by_instance, mount->instance) {
+                const LedgerHold *each = entry->value;
+                const Promise *of = promises_find(maker->promises, each->unit);
+
+                counted += sub_floored(of->used_pages + of->pages,
+                                       sub_floored(of->granted_pages, hold_pages(each)));
+        }
         /* Pages of files that are not counted for the unit, since an earlier run mapped them: touched or, if no
          * pages came into use, still reserved. hugepage_subpool_get_pages() counts both. */
         uint64_t left = sub_floored(in_files, counted);
