@@ -198,7 +198,7 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
                         };
 
                         balance = balance_new(arena, &plan_promises(arena, &input)[k],
-                                              topology_free_pages(arena, now, (size_t) k));
+                                              topology_free_pages(arena, now, (size_t) k), false);
                 }
                 r = root_fault(root, arena).error;
         } while (root_try_again(root, r, &n_tries));

@@ -32,7 +32,7 @@ static void check_promises(Arena *arena, const Topology *topology) {
         const LedgerHolds nobody = {};
         const uint64_t free_pages[] = {topology->nodes[0].pools[0].free_pages};
         const Promises promises = promises_make(arena, topology, 0, &nobody, NULL, &(Ledger){});
-        const Balance *balance = balance_new(arena, &promises, free_pages);
+        const Balance *balance = balance_new(arena, &promises, free_pages, false);
 
         require(promises.unknown_pages == topology->page_sizes[0].reserved_pages);
         require(promises.others_promised_pages == promises.unknown_pages);

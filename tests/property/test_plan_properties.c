@@ -1163,7 +1163,7 @@ static void check_targets_of_size(const World *world, size_t k) {
         uint64_t free[NODES_MAX];
 
         find_free(world, k, free);
-        Balance *balance = balance_new(world->arena, &world->promises[k], free);
+        Balance *balance = balance_new(world->arena, &world->promises[k], free, true);
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Pool *now = &world->topology->nodes[i].pools[k];
@@ -1209,7 +1209,7 @@ static void check_targets(World *world) {
                 uint64_t free[NODES_MAX];
 
                 find_free(world, k, free);
-                const Balance *balance = balance_new(world->arena, &world->promises[k], free);
+                const Balance *balance = balance_new(world->arena, &world->promises[k], free, true);
 
                 for (size_t p = 0; p < world->plan->n_pools; p++) {
                         const PlanPool *pool = &world->plan->pools[p];

@@ -138,6 +138,25 @@ static bool cover_units(Planner *planner, size_t k) {
                                         exposure->missing_pages - nobodys, false));
 }
 
+/* If memory for a cover is missing, keeps pages that were to be given back, for units that otherwise take those that
+ * others depend on. */
+static void keep_if_short(Planner *planner, size_t k) {
+        Balance *balance =
+                balance_new(planner->arena, &planner->promises[k], free_then(planner, k), false);
+
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
+                uint64_t kept =
+                        pool->size_index == k
+                                ? MIN(sub_floored(plan_pool_present_pages(pool), pool->to_pages),
+                                      balance_missing_pages(balance, pool->node_index))
+                                : 0;
+
+                pool->to_pages += kept;
+                pool->cover_pages += kept;
+                balance_change(balance, pool->node_index, 0, kept);
+        }
+}
+
 /* Covers what needs pages of the size of index K, and records what then is exposed, and whom the cover protects. */
 static void cover_size(Planner *planner, size_t k, const bool *is_running) {
         Arena *arena = planner->arena;
@@ -159,6 +178,7 @@ static void cover_size(Planner *planner, size_t k, const bool *is_running) {
                                     raise_in(planner, k, &found.lacks[i].nodes,
                                              found.lacks[i].pages, true);
         } while (has_grown);
+        keep_if_short(planner, k);
         for (size_t i = 0; i < found.n; i++)
                 if (found.lacks[i].pages > 0)
                         found.instances[i]->exposed =

@@ -160,8 +160,9 @@ void planner_add_pools(Planner *planner) {
         /* The most important pools first: the largest pages are the hardest to get. */
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 const Promises *promises = &planner->promises[k];
-                const Balance *balance = planner->balances[k] = balance_new(
-                        planner->arena, promises, topology_free_pages(planner->arena, topology, k));
+                const Balance *balance = planner->balances[k] =
+                        balance_new(planner->arena, promises,
+                                    topology_free_pages(planner->arena, topology, k), true);
                 size_t first = plan->n_pools;
 
                 for (size_t i = 0; i < topology->n_nodes; i++) {

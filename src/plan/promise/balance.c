@@ -196,10 +196,10 @@ struct Balance {
 
 /* A unit that may be bound to a single node needs what others may take there as well, including the odd pages of
  * interleaved mappings and what others take when their own nodes run out. */
-static void fill_needed(const Reach *reach, Balance *balance) {
+static void fill_needed(const Reach *reach, Balance *balance, bool is_short) {
         const Topology *topology = reach->promises->topology;
         /* Promises without a known owner may be bound to any one node, and so may a unit of unknown policy. */
-        bool may_be_bound = reach->promises->unknown_pages > 0;
+        bool may_be_bound = is_short || reach->promises->unknown_pages > 0;
         bool is_any_bound = false;
         IdSet turns = {};
 
@@ -225,7 +225,8 @@ static void fill_needed(const Reach *reach, Balance *balance) {
         }
 }
 
-Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
+Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                     bool is_covered_later) {
         const Reach reach = reach_new(arena, promises, free_pages, false);
         const PageSize *size = &promises->topology->page_sizes[promises->size];
         size_t n = promises->topology->n_nodes;
@@ -240,7 +241,9 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
                  * pages included; it turns the rest into surplus pages, which are freed when their users exit. */
                 .kept_pages = add_saturated(size->reserved_pages, size->surplus_pages),
         };
-        fill_needed(&reach, balance);
+        fill_needed(&reach, balance,
+                    !is_covered_later &&
+                            VEC_ANY(set, &balance->sets, set->free_pages < set->needed_pages));
         return balance;
 }
 

@@ -7,8 +7,11 @@
 
 typedef struct Balance Balance;
 
-/* Returns a balance, in ARENA, that refers to PROMISES. FREE_PAGES is by index of the node. */
-Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages);
+/* Returns a balance, in ARENA, that refers to PROMISES. FREE_PAGES is by index of the node. Unless pools may still get a
+ * cover (IS_COVERED_LATER), all nodes keep what units may take there while a set of nodes is short: a unit that does not
+ * find these pages takes more of that set. */
+Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                     bool is_covered_later);
 
 /* Returns how many free pages of a node (by index) can be given back without breaking a promise. */
 uint64_t balance_spare_pages(const Balance *balance, size_t node);

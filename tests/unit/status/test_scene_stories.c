@@ -625,7 +625,8 @@ static const char *do_finds(void *context, const StoryLine *line) {
 /* "50/12", by node. */
 static const char *do_balance(void *context, const StoryLine *line) {
         Scene *scene = context;
-        Balance *balance = balance_new(line->arena, promises_of(scene), free_pages_of(scene));
+        Balance *balance =
+                balance_new(line->arena, promises_of(scene), free_pages_of(scene), false);
         bool is_spare = text_equals(line->words[0], "spare");
         Text text = text_in(line->arena);
 
