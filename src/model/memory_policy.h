@@ -19,5 +19,13 @@ typedef enum MemoryPolicyKind {
 
 typedef struct MemoryPolicy {
         MemoryPolicyKind kind;
-        IdSet nodes; /* of BIND and INTERLEAVE */
+        IdSet nodes; /* of BIND and INTERLEAVE; of UNKNOWN, to which it is likely bound, if any */
 } MemoryPolicy;
+
+/* Returns the nodes that alone can serve POLICY, as far as is known; NULL: any node can. */
+static inline const IdSet *memory_policy_bound_to(const MemoryPolicy *policy) {
+        return policy->kind == MEMORY_POLICY_BIND || (policy->kind == MEMORY_POLICY_UNKNOWN &&
+                                                      !id_set_is_empty(&policy->nodes))
+                       ? &policy->nodes
+                       : NULL;
+}

@@ -118,7 +118,8 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* Adds holds for units that run without having been admitted, since hugeplan was not running or has lost its ledger:
- * beyond what the kernel has counted for them, pages in use are likely theirs, up to what their instances may have. And
+ * beyond what the kernel has counted for them, pages in use are likely theirs, up to what their instances may have. They
+ * are likely bound as their drop-in says, if they were started with it. And
  * for instances without a unit, which may run. By name: owners must not depend on the order of the files. */
 static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *holds) {
         const Index *started = index_started(arena, input);
@@ -147,6 +148,9 @@ static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *hold
                 *vec_push(arena, holds) = (LedgerHold){
                         .unit = unit,
                         .run = "",
+                        .policy = {.nodes = demand->policy.kind == MEMORY_POLICY_BIND
+                                                    ? demand->policy.nodes
+                                                    : (IdSet){}},
                         .is_assumed = true,
                         .granted = {.name = demand->config->name,
                                     .page_size_bytes = demand->options[0].page_size_bytes,

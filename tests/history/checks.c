@@ -102,7 +102,10 @@ static bool has_surplus_gone(History *history) {
  * before, where nobody knows, too, or it is said as soon as it has mapped its own. Where nobody counts, what
  * is whose was guessed when hugepland looked last. */
 static void check_let_start(History *history, const Status *status) {
-        Players unsafe = has_surplus_gone(history) ? 0 : history->unsafe & ~history->hurt;
+        Players unsafe = has_surplus_gone(history) ||
+                                         (history->is_ledger_lost && has_strangers(history))
+                                 ? 0
+                                 : history->unsafe & ~history->hurt;
 
         for (size_t i = 0; i < UNITS; i++) {
                 const Unit *unit = &history->units[i];

@@ -134,9 +134,10 @@ typedef struct History {
         /* Pages that others have left of a pool of which instances had more, plus 1; nobody has asked for
          * more since. */
         uint64_t lowered[KERNEL_SIZES_MAX][NODES];
-        bool is_in_round;   /* whoever waits for another one hangs up */
-        bool was_overtaken; /* by somebody, since it began with something */
-        bool is_settled;    /* it has looked since anything happened, and has nothing left to do */
+        bool is_in_round;    /* whoever waits for another one hangs up */
+        bool was_overtaken;  /* by somebody, since it began with something */
+        bool is_ledger_lost; /* once: what strangers have is likely of who ran then */
+        bool is_settled;     /* it has looked since anything happened, and has nothing left to do */
         uint64_t settled_surplus; /* pages of all pools, when it had */
         /* Judged last. */
         Players unsafe, asked; /* of those who were asked */

@@ -2,6 +2,9 @@
 /* What happens next. */
 #include "history/history.h"
 
+#include "base/text.h"
+#include "model/names.h"
+
 typedef struct StepKind {
         unsigned weight;
         bool (*perform)(History *history); /* false: there was nobody to do it */
@@ -177,7 +180,26 @@ static bool step_memory(History *history) {
         return true;
 }
 
+/* Of a unit whose instance is described no more, nothing is known then but what it has mapped. */
+static void lose_ledger(History *history) {
+        if (root_remove(history->root, PATH_LEDGER) < 0)
+                return;
+        history->is_ledger_lost = true;
+        say(history, "      the ledger is lost");
+        for (size_t i = 0; i < UNITS; i++) {
+                Unit *unit = &history->units[i];
+
+                for (size_t k = 0; k < unit->n_gates; k++)
+                        if (!ARRAY_ANY(described, history->described, DESCRIBED,
+                                       text_equals(described->name, unit->gates[k]) &&
+                                               described->unit == (int) i))
+                                unit->was_gated = false;
+        }
+}
+
 static bool step_kill(History *history) {
+        if (chance(history, 25))
+                lose_ledger(history);
         daemon_kill(history);
         check_after(history, ACTOR_HUGEPLAN);
         return true;

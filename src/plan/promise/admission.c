@@ -46,9 +46,9 @@ static uint64_t taken_in(const Reach *reach, const IdSet *nodes, const char *mou
 /* Returns whether POLICY confines a unit that still takes PAGES to NODES. */
 static bool confines_to(const Admission *admission, const MemoryPolicy *policy, uint64_t pages,
                         const IdSet *nodes) {
-        return pages > 0 && id_set_is_subset(policy->kind == MEMORY_POLICY_BIND ? &policy->nodes
-                                                                                : &admission->all,
-                                             nodes);
+        const IdSet *bound_to = memory_policy_bound_to(policy);
+
+        return pages > 0 && id_set_is_subset(bound_to ? bound_to : &admission->all, nodes);
 }
 
 static void add_admission_set(Admission *admission, const IdSet *nodes) {
@@ -208,7 +208,7 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 
         add_admission_set(&admission, &admission.all);
         VEC_FOREACH(row, &promises->list)
-                if (row->policy.kind == MEMORY_POLICY_BIND)
+                if (memory_policy_bound_to(&row->policy))
                         add_admission_set(&admission, &row->policy.nodes);
         for (size_t i = 0; i < n; i++)
                 if (starters[i].policy.kind == MEMORY_POLICY_BIND)
