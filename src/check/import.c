@@ -44,23 +44,23 @@ static bool take_entry(SetPages *set, const SettingSource *entry, const Topology
 }
 
 /* Returns the existing pages of a node that hugeplan did not add. */
-static uint64_t standing_pages(const HostView *view, unsigned node, uint64_t page_size_bytes) {
+static uint64_t existing_pages(const HostView *view, unsigned node, uint64_t page_size_bytes) {
         const Pool *pool = topology_pool(view->topology, node, page_size_bytes);
         const PlanPool *planned = view->plan ? plan_pool(view->plan, node, page_size_bytes) : NULL;
 
         return planned ? planned->found_pages : pool ? pool_persistent_pages(pool) : 0;
 }
 
-static void take_standing(Arena *arena, const HostView *view, SetPages *set) {
+static void take_existing(Arena *arena, const HostView *view, SetPages *set) {
         const Topology *topology = view->topology;
         uint64_t pages = ARRAY_SUM(node, topology->nodes, topology->n_nodes,
-                                   standing_pages(view, node->id, set->page_size_bytes));
+                                   existing_pages(view, node->id, set->page_size_bytes));
 
         if (pages <= sum_of(set, topology))
                 return;
         for (size_t i = 0; i < topology->n_nodes; i++)
                 set->node_pages[i] =
-                        standing_pages(view, topology->nodes[i].id, set->page_size_bytes);
+                        existing_pages(view, topology->nodes[i].id, set->page_size_bytes);
         set->is_by_node = topology->n_nodes > 1;
         set->is_unexplained = true;
         if (view->history)
@@ -81,7 +81,7 @@ SetPagesList set_pages_find(Arena *arena, const HostView *view) {
                 VEC_FOREACH(entry, &view->setting_sources->list)
                         if (entry->is_effective && take_entry(&set, entry, topology))
                                 *vec_push(arena, &set.sources) = entry;
-                take_standing(arena, view, &set);
+                take_existing(arena, view, &set);
                 set.pages = sum_of(&set, topology);
                 if (set.pages > 0 || set.sources.n > 0)
                         *vec_push(arena, &list) = set;
@@ -229,16 +229,16 @@ static void add_pages(const Maker *maker) {
                                                             ? page_user_kept_pages(user)
                                                             : 0);
                 /* Those of instances without a unit may be among them. */
-                uint64_t loose = ARRAY_SUM(instance, plan->instances, plan->n_instances,
-                                           instance->page_size_bytes == size_bytes &&
-                                                           !instance->demand->config->unit
-                                                   ? instance->pages_wanted
-                                                   : 0);
+                uint64_t unitless = ARRAY_SUM(instance, plan->instances, plan->n_instances,
+                                              instance->page_size_bytes == size_bytes &&
+                                                              !instance->demand->config->unit
+                                                      ? instance->pages_wanted
+                                                      : 0);
 
                 set->known_pages = known_pages(maker, size_bytes);
                 if (set->pages > 0)
                         set->rest_pages = MAX(sub_floored(set->pages, set->known_pages),
-                                              sub_floored(others, loose));
+                                              sub_floored(others, unitless));
                 if (set->rest_pages > 0)
                         add_rest(maker, set);
         }

@@ -57,8 +57,8 @@ static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
 
 static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
         return text_equals(a->name, b->name) && a->is_released == b->is_released &&
-               a->has_stood == b->has_stood && a->was_ready == b->was_ready &&
-               a->is_loose == b->is_loose && a->likely_pages == b->likely_pages &&
+               a->was_complete == b->was_complete && a->was_ready == b->was_ready &&
+               a->is_unitless == b->is_unitless && a->likely_pages == b->likely_pages &&
                ledger_is_same_grant(a, b);
 }
 
@@ -303,7 +303,7 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known->name = arena_strdup(arena, instance);
         }
         /* A process that still runs may be using the released pages. */
-        if (known->is_loose)
+        if (known->is_unitless)
                 known->likely_pages = MAX(known->likely_pages, ledger_granted_pages(known));
         known->is_released = true;
         known->grants.n = 0;

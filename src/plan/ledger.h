@@ -31,10 +31,10 @@ typedef struct LedgerInstance {
         Placement placement;
         bool is_released; /* given back by hand: no pages until a reload or its unit's start */
         /* Without a unit it is not known whether it runs; likely_pages were likely its own at the last plan. */
-        bool is_loose;
+        bool is_unitless;
         uint64_t likely_pages;
-        bool has_stood; /* all its pages were there once; others may have got some since */
-        bool was_ready; /* likewise, and no other unit could take any */
+        bool was_complete; /* all its pages were there once; others may have got some since */
+        bool was_ready;    /* likewise, and no other unit could take any */
         VEC(NodePages) grants;
 } LedgerInstance;
 

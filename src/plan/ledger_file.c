@@ -57,12 +57,13 @@ static void add_flag(Text *flags, bool is_set, const char *name) {
 static void add_granted(Text *text, const LedgerInstance *instance) {
         Text nodes = text_in(text->arena), flags = text_in(text->arena);
 
+        /* Earlier versions know these words, whatever the fields are called now. */
         VEC_FOREACH(grant, &instance->grants)
                 text_printf(&nodes, "%s%u:%" PRIu64, nodes.length > 0 ? "," : "", grant->node,
                             MIN(grant->pages, (uint64_t) INT64_MAX));
         add_flag(&flags, instance->is_released, "released");
-        add_flag(&flags, instance->is_loose, "loose");
-        add_flag(&flags, instance->has_stood, "stood");
+        add_flag(&flags, instance->is_unitless, "loose");
+        add_flag(&flags, instance->was_complete, "stood");
         add_flag(&flags, instance->was_ready, "ready");
         add_count(text, instance->page_size_bytes);
         add_count(text, instance->pages_wanted);
@@ -185,11 +186,11 @@ static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
         ret->placement = (Placement) placement;
         while ((flag = strsep(&flags, ","))) {
                 ret->is_released |= text_equals(flag, "released");
-                ret->is_loose |= text_equals(flag, "loose");
-                ret->has_stood |= text_equals(flag, "stood");
+                ret->is_unitless |= text_equals(flag, "loose");
+                ret->was_complete |= text_equals(flag, "stood");
                 ret->was_ready |= text_equals(flag, "ready");
         }
-        ret->was_ready = ret->was_ready && ret->has_stood;
+        ret->was_ready = ret->was_ready && ret->was_complete;
         return ret->page_size_bytes > 0 || ret->grants.n == 0;
 }
 

@@ -223,7 +223,7 @@ bool planner_is_left_out(const PlanInstance *instance) {
 }
 
 bool plan_instance_is_short(const PlanInstance *instance) {
-        return (instance->pages_granted < instance->pages_wanted || instance->stood) &&
+        return (instance->pages_granted < instance->pages_wanted || instance->kept_grant) &&
                !planner_is_left_out(instance);
 }
 
@@ -272,11 +272,11 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         continue;
                 LedgerInstance *after = vec_push(arena, &recorded);
                 /* Kept pages are for what was wanted before. */
-                uint64_t wanted = instance->stood ? instance->stood->pages_wanted
-                                                  : instance->pages_wanted;
+                uint64_t wanted = instance->kept_grant ? instance->kept_grant->pages_wanted
+                                                       : instance->pages_wanted;
                 bool is_same = before && before->page_size_bytes == instance->page_size_bytes &&
                                before->pages_wanted == wanted;
-                bool stands = is_there && wanted > 0 && instance->pages_granted >= wanted;
+                bool is_complete = is_there && wanted > 0 && instance->pages_granted >= wanted;
 
                 *after = (LedgerInstance){
                         .name = arena_strdup(arena, config->name),
@@ -285,9 +285,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .placement = config->refusal && before ? before->placement
                                                                : config->placement,
                         .is_released = was_released,
-                        .is_loose = !config->unit,
+                        .is_unitless = !config->unit,
                         .likely_pages = instance->likely_pages,
-                        .has_stood = stands || (is_same && before->has_stood),
+                        .was_complete = is_complete || (is_same && before->was_complete),
                         .was_ready = is_same && before->was_ready,
                 };
                 vec_reserve(arena, &after->grants, instance->n_grants);

@@ -73,7 +73,7 @@ typedef struct PlanInstance {
         uint64_t likely_pages;   /* without a unit: pages that it likely has */
         const LedgerHold *hold;  /* what its running unit was started with; NULL: it does not run */
         /* The earlier grant of which it keeps pages though it is refused; NULL: none. */
-        const LedgerInstance *stood;
+        const LedgerInstance *kept_grant;
 } PlanInstance;
 
 typedef struct PlanPool {

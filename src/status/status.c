@@ -128,7 +128,7 @@ static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pa
                 .unit = row ? row->unit : NULL,
                 .instance = !row            ? NULL
                             : row->mount_of ? row->mount_of
-                                            : row->loose,
+                                            : row->unitless,
                 .page_size_bytes = judge->input->topology->page_sizes[k].bytes,
                 .pages = pages,
                 .nodes = row && row->policy.kind == MEMORY_POLICY_BIND ? row->policy.nodes
@@ -473,7 +473,7 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         for (size_t k = 0; k < input->topology->n_page_sizes; k++) {
                 const Promises *promises = &judge.promises[k];
                 size_t n_uncounted = VEC_SUM(row, &promises->list,
-                                             row->unit ? !row->is_counted : row->loose != NULL);
+                                             row->unit ? !row->is_counted : row->unitless != NULL);
                 uint64_t likely = VEC_SUM(row, &promises->list, row->likely_pages);
 
                 /* Where nothing counts for several units, only the sum of their pages is known. */

@@ -587,9 +587,9 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
 typedef struct Books {
         uint64_t granted[NODES_MAX][SIZES_MAX]; /* so far */
         uint64_t kept[HOLDS_MAX][NODES_MAX];    /* by units that run, of their holds' page size */
-        uint64_t loose[INSTANCES_MAX][NODES_MAX][SIZES_MAX]; /* by instances without one */
-        uint64_t own[INSTANCES_MAX][NODES_MAX];              /* of the instances, */
-        size_t own_size[INSTANCES_MAX];                      /* of this size */
+        uint64_t unitless[INSTANCES_MAX][NODES_MAX][SIZES_MAX]; /* by instances without one */
+        uint64_t own[INSTANCES_MAX][NODES_MAX];                 /* of the instances, */
+        size_t own_size[INSTANCES_MAX];                         /* of this size */
         uint64_t automatic[NODES_MAX]; /* bytes of learned sizes, beyond what units keep */
 } Books;
 
@@ -828,9 +828,9 @@ static uint64_t kept_of(const World *world, const Books *books, size_t n, size_t
         const LedgerHold *hold = world->plan->instances[n].hold;
 
         return hold && size_at(world, hold->granted.page_size_bytes) == k &&
-                               books->loose[n][i][k] == 0
+                               books->unitless[n][i][k] == 0
                        ? books->kept[hold - world->ledger->holds.items][i]
-                       : books->loose[n][i][k];
+                       : books->unitless[n][i][k];
 }
 
 static uint64_t own_of(const Books *books, size_t n, size_t i, size_t k) {
@@ -925,13 +925,13 @@ static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k
 }
 
 /* What an instance without a unit may have, touched or not: all that anybody without one likely has. */
-static void keep_loose(const World *world, Books *books, size_t k, const Promise *row) {
-        const LedgerInstance *before = ledger_instance(world->ledger, row->loose);
-        size_t n = (size_t) (plan_find(world->plan, row->loose) - world->plan->instances);
-        uint64_t left = MIN(row->granted_pages, promises_all_loose_pages(&world->promises[k]));
+static void keep_unitless(const World *world, Books *books, size_t k, const Promise *row) {
+        const LedgerInstance *before = ledger_instance(world->ledger, row->unitless);
+        size_t n = (size_t) (plan_find(world->plan, row->unitless) - world->plan->instances);
+        uint64_t left = MIN(row->granted_pages, promises_all_unitless_pages(&world->promises[k]));
 
         VEC_FOREACH(hold, &world->ledger->holds)
-                if (hold->is_tentative && text_equals(hold->granted.name, row->loose))
+                if (hold->is_tentative && text_equals(hold->granted.name, row->unitless))
                         return;
         VEC_FOREACH(grant, &before->grants) {
                 size_t i = node_at(world, grant->node);
@@ -941,7 +941,7 @@ static void keep_loose(const World *world, Books *books, size_t k, const Promise
                         continue;
                 left -= pages;
                 pages = MIN(pages, capacity_of(world, books, i, k));
-                books->loose[n][i][k] = pages;
+                books->unitless[n][i][k] = pages;
                 books->granted[i][k] += pages;
         }
 }
@@ -963,8 +963,8 @@ static void keep_holds(const World *world, Books *books) {
                 }
         for (size_t k = 0; k < world->topology->n_page_sizes && !world->is_restarted; k++)
                 VEC_FOREACH(row, &world->promises[k].list)
-                        if (row->loose)
-                                keep_loose(world, books, k, row);
+                        if (row->unitless)
+                                keep_unitless(world, books, k, row);
 }
 
 static bool option_fits(const World *world, Books *books, size_t n, const DemandOption *option) {
@@ -1882,26 +1882,26 @@ static bool leaves_part(const World *world) {
 
 /* Somebody without a unit gets less now than is likely his own: what he has beyond it is others' from
  * now on, and so among what was found. */
-static bool loses_loose(const World *world) {
+static bool loses_unitless(const World *world) {
         Books books = {};
 
         keep_holds(world, &books);
         for (size_t n = 0; n < world->plan->n_instances; n++)
                 for (size_t i = 0; i < world->topology->n_nodes; i++)
                         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                                if (books.loose[n][i][k] >
+                                if (books.unitless[n][i][k] >
                                     planned_on(world, &world->plan->instances[n], i, k))
                                         return true;
         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
                 VEC_FOREACH(row, &world->promises[k].list) {
                         const PlanInstance *planned =
-                                row->loose ? plan_find(world->plan, row->loose) : NULL;
+                                row->unitless ? plan_find(world->plan, row->unitless) : NULL;
                         for (size_t i = 0; planned && i < world->topology->n_nodes; i++)
                                 if (row->used[i] > planned_on(world, planned, i, k))
                                         return true;
-                        if (planned &&
-                            MIN(row->granted_pages, promises_all_loose_pages(&world->promises[k])) >
-                                    planned->pages_granted)
+                        if (planned && MIN(row->granted_pages,
+                                           promises_all_unitless_pages(&world->promises[k])) >
+                                               planned->pages_granted)
                                 return true;
                 }
         return false;
@@ -1927,7 +1927,7 @@ static void check_idempotent(World *world) {
         world->plan = make_plan(world);
         reckon(world);
         const Plan *first = world->plan;
-        bool may_change = gives_back(first) || leaves_part(world) || loses_loose(world) ||
+        bool may_change = gives_back(first) || leaves_part(world) || loses_unitless(world) ||
                           has_promises(world) || has_surplus_where_short(world);
 
         do {

@@ -127,12 +127,12 @@ static const PlanInstance *find_owner(const Plan *plan, const LedgerHold *hold) 
 
 /* Keeps what an instance without a unit may have, or what its mount has, whether or not it is granted more; unless a
  * tentative hold keeps all that it had. */
-static void keep_loose(Planner *planner, size_t k, const Promise *row) {
-        const char *instance = row->loose ? row->loose : row->mount_of;
+static void keep_unitless(Planner *planner, size_t k, const Promise *row) {
+        const char *instance = row->unitless ? row->unitless : row->mount_of;
         uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
-        uint64_t left = row->loose ? MIN(row->granted_pages,
-                                         promises_all_loose_pages(&planner->promises[k]))
-                                   : row->used_pages + row->pages + row->likely_pages;
+        uint64_t left = row->unitless ? MIN(row->granted_pages,
+                                            promises_all_unitless_pages(&planner->promises[k]))
+                                      : row->used_pages + row->pages + row->likely_pages;
         const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
 
         if (!before || VEC_ANY(hold, &planner->input->ledger->holds,
@@ -200,8 +200,8 @@ void planner_add_pools(Planner *planner) {
         }
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 VEC_FOREACH(row, &planner->promises[k].list)
-                        if (row->loose || row->mount_of)
-                                keep_loose(planner, k, row);
+                        if (row->unitless || row->mount_of)
+                                keep_unitless(planner, k, row);
 }
 
 uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
@@ -254,19 +254,19 @@ static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
 }
 
 /* Returns the pages that need no memory: surplus pages in use become persistent ones first. */
-static uint64_t standing_pages(const PlanPool *pool) {
+static uint64_t backed_pages(const PlanPool *pool) {
         return add_saturated(plan_pool_present_pages(pool), pool->now->surplus_pages);
 }
 
 /* Returns the pages for which memory has to be found. */
 static uint64_t new_pages(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(taken_pages(planner, pool), standing_pages(pool));
+        return sub_floored(taken_pages(planner, pool), backed_pages(pool));
 }
 
 uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t pages) {
         uint64_t room_pages = planner->room_bytes[pool->node_index] / pool->page_size_bytes;
         const PoolLimit *limit = planner_limit(planner, pool, false);
-        uint64_t more = sub_floored(pages, standing_pages(pool));
+        uint64_t more = sub_floored(pages, backed_pages(pool));
 
         if (!limit)
                 return room_pages;
@@ -310,13 +310,13 @@ uint64_t planner_demotable(const Planner *planner, const PlanPool *pool) {
         return pages;
 }
 
-uint64_t planner_standing(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(standing_pages(pool), taken_pages(planner, pool));
+uint64_t planner_untaken(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(backed_pages(pool), taken_pages(planner, pool));
 }
 
 uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
         return add_saturated(
-                add_saturated(planner_standing(planner, pool),
+                add_saturated(planner_untaken(planner, pool),
                               planner_growth(planner, pool, taken_pages(planner, pool))),
                 planner_demotable(planner, pool));
 }

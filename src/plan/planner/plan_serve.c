@@ -60,9 +60,9 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
 }
 
 typedef enum Keep {
-        KEEP_HELD,     /* what its unit keeps */
-        KEEP_PART,     /* what is still available without demotion, and wanted there */
-        KEEP_STANDING, /* what is present and not taken */
+        KEEP_HELD,    /* what its unit keeps */
+        KEEP_PART,    /* what is still available without demotion, and wanted there */
+        KEEP_PRESENT, /* what is present and not taken */
 } Keep;
 
 /* Grants the instance what it had, on the same nodes and within HOW, less what it has been granted there already. */
@@ -80,8 +80,8 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
                         continue;
                 const PlanPool *pool = here->pool;
                 uint64_t has = planner_granted_on(instance, grant->node);
-                uint64_t most = how == KEEP_STANDING
-                                        ? planner_standing(planner, pool)
+                uint64_t most = how == KEEP_PRESENT
+                                        ? planner_untaken(planner, pool)
                                         : MIN(sub_floored(wanted, has),
                                               sub_floored(here->capacity,
                                                           planner_demotable(planner, pool)));
@@ -212,11 +212,11 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
 
 /* Keeps what is left of an instance's pages if it had all of them once, and is refused now because others precede it or
  * it wants more: until it can be served. Pages that are given back may not be available again. */
-static void keep_standing(Planner *planner, PlanInstance *instance) {
+static void keep_present(Planner *planner, PlanInstance *instance) {
         const LedgerInstance *before = planner_before(planner, instance);
         const DemandInstance *demand = instance->demand;
 
-        if (!before || !before->has_stood || instance->pages_granted > 0 ||
+        if (!before || !before->was_complete || instance->pages_granted > 0 ||
             instance->reason.kind == REASON_NONE || planner_is_left_out(instance))
                 return;
         const DemandOption *option = ARRAY_FIND(each, demand->options, demand->n_options,
@@ -224,8 +224,8 @@ static void keep_standing(Planner *planner, PlanInstance *instance) {
         const DemandOption no_longer = {.page_size_bytes = before->page_size_bytes,
                                         .pages = before->pages_wanted};
 
-        keep(planner, instance, option ? option : &no_longer, KEEP_STANDING);
-        instance->stood = before;
+        keep(planner, instance, option ? option : &no_longer, KEEP_PRESENT);
+        instance->kept_grant = before;
 }
 
 /* Gives back parts that no unit keeps, those of the least important instances first, up to what the nodes still lack of
@@ -323,7 +323,7 @@ static void serve_all(Planner *planner) {
         ARRAY_FOREACH(each, order, plan->n_instances)
                 serve_part(planner, *each);
         ARRAY_FOREACH(each, order, plan->n_instances)
-                keep_standing(planner, *each);
+                keep_present(planner, *each);
         shed_parts(planner);
 }
 
@@ -332,13 +332,13 @@ static void serve_all(Planner *planner) {
 /* Records the likely owners of pages from now on. */
 static void note_likely(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
-        uint64_t left = promises->left_pages, all = promises_all_loose_pages(promises);
+        uint64_t left = promises->left_pages, all = promises_all_unitless_pages(promises);
 
         VEC_FOREACH(row, &promises->list) {
-                PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->loose);
+                PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->unitless);
                 uint64_t kept = 0;
 
-                if (!row->loose)
+                if (!row->unitless)
                         continue;
                 if (instance && instance->page_size_bytes == bytes) {
                         kept = instance->pages_granted;

@@ -66,7 +66,7 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool);
 uint64_t planner_demotable(const Planner *planner, const PlanPool *pool);
 
 /* Returns how many of the pool's present pages are not taken yet. */
-uint64_t planner_standing(const Planner *planner, const PlanPool *pool);
+uint64_t planner_untaken(const Planner *planner, const PlanPool *pool);
 
 /* Grant PAGES, and take granted PAGES back. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages);

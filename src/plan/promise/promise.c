@@ -248,13 +248,13 @@ static void leave_all(Maker *maker) {
 
                 uint64_t over = hold ? sub_floored(had, hold_pages(hold)) : 0;
 
-                if (instance->is_loose && instance->page_size_bytes == maker->page_size_bytes)
+                if (instance->is_unitless && instance->page_size_bytes == maker->page_size_bytes)
                         leave(maker, instance, hold ? over : MAX(likely, granted),
                               hold ? over : likely);
         }
 }
 
-static Promise *loose_row(Maker *maker, const LedgerHold *hold) {
+static Promise *unitless_row(Maker *maker, const LedgerHold *hold) {
         const char *name = hold->granted.name;
         Promise *row = (Promise *) index_find(maker->promises->by_instance, name);
 
@@ -270,9 +270,9 @@ static void keep_likely(Maker *maker) {
         VEC_FOREACH(hold, maker->holds) {
                 if (hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes)
                         continue;
-                Promise *row = loose_row(maker, hold);
+                Promise *row = unitless_row(maker, hold);
 
-                row->loose = hold->granted.name;
+                row->unitless = hold->granted.name;
                 row->policy = hold->policy;
                 row->granted_pages = hold_pages(hold);
                 uint64_t likely = MIN(hold->granted.likely_pages, budget_of(row)), used;
@@ -308,12 +308,12 @@ static void estimate_uncounted(Maker *maker) {
                 }
         VEC_FOREACH(hold, maker->holds)
                 if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
-                        Promise *row = loose_row(maker, hold);
+                        Promise *row = unitless_row(maker, hold);
 
                         claim_used(maker, row, &hold->granted, budget_of(row));
                 }
         VEC_FOREACH(row, &maker->promises->list) {
-                if (row->unit ? row->is_counted : !row->loose)
+                if (row->unit ? row->is_counted : !row->unitless)
                         continue;
                 uint64_t more = MIN(maker->promised_left, budget_of(row));
 
@@ -387,12 +387,13 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         return promises;
 }
 
-uint64_t promises_all_loose_pages(const Promises *promises) {
-        return VEC_SUM(row, &promises->list, row->loose ? row->used_pages + row->likely_pages : 0);
+uint64_t promises_all_unitless_pages(const Promises *promises) {
+        return VEC_SUM(row, &promises->list,
+                       row->unitless ? row->used_pages + row->likely_pages : 0);
 }
 
-uint64_t promises_loose_pages(const Promises *promises, const char *instance) {
+uint64_t promises_unitless_pages(const Promises *promises, const char *instance) {
         const Promise *row = index_find(promises->by_instance, instance);
 
-        return row && row->loose ? row->used_pages + row->likely_pages : 0;
+        return row && row->unitless ? row->used_pages + row->likely_pages : 0;
 }

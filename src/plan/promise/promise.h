@@ -27,7 +27,7 @@
 typedef struct Promise {
         const char *unit;     /* NULL: not known */
         const char *mount_of; /* instance whose mount has them, if no unit is known; or NULL */
-        const char *loose;    /* instance without a unit that likely has them; or NULL */
+        const char *unitless; /* instance without a unit that likely has them; or NULL */
         MemoryPolicy policy;
         uint64_t pages;        /* promised: mapped or earmarked, and not touched yet */
         uint64_t likely_pages; /* likely promised, as nothing counts; also among the unknown ones */
@@ -63,8 +63,8 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
 Promise *promises_find(const Promises *promises, const char *unit);
 
 /* Returns the pages that an instance without a unit likely uses, or was promised, already. */
-uint64_t promises_loose_pages(const Promises *promises, const char *instance);
+uint64_t promises_unitless_pages(const Promises *promises, const char *instance);
 
-/* Returns promises_loose_pages() of all such instances together: which of them has the pages is decided by name
+/* Returns promises_unitless_pages() of all such instances together: which of them has the pages is decided by name
  * only. */
-uint64_t promises_all_loose_pages(const Promises *promises);
+uint64_t promises_all_unitless_pages(const Promises *promises);

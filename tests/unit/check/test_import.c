@@ -85,7 +85,7 @@ TEST(order) {
 }
 
 /* What stands is what is set, where that is more; but not what hugeplan has reserved itself. */
-TEST(standing) {
+TEST(existing) {
         const Topology *topology = host_make(
                 arena,
                 "sizes 2M\nnode 0 total=64G free=60G 2M=70\nnode 1 total=64G free=60G 2M=50\n");

@@ -336,14 +336,14 @@ static const char *do_pages(void *context, const StoryLine *line) {
                                                                              : stored->found_pages);
 }
 
-static const char *do_has_stood(void *context, const StoryLine *line) {
+static const char *do_was_complete(void *context, const StoryLine *line) {
         Story *story = context;
         const char *wrong;
 
         return story_yes(
                 ledger_instance(state_load(story->play->tree->root, line->arena, "boot", &wrong),
                                 line->words[1])
-                        ->has_stood);
+                        ->was_complete);
 }
 
 /* ---- gates ---- */
@@ -452,7 +452,7 @@ static const StoryVerb verbs[] = {
         {"found", do_pages},
         {"found-on-disk", do_pages},
         {"gate", do_gate},
-        {"has-stood", do_has_stood},
+        {"was-complete", do_was_complete},
         {"hold-back", do_plain},
         {"host", do_host},
         {"is", do_is},

@@ -457,16 +457,16 @@ TEST(round_trip_of_the_rest) {
 
         *instance = (LedgerInstance){.name = "empty",
                                      .is_released = true,
-                                     .is_loose = true,
+                                     .is_unitless = true,
                                      .likely_pages = 7,
-                                     .has_stood = true,
+                                     .was_complete = true,
                                      .was_ready = true};
         *vec_push(arena, &ledger->left) = (PageCount){2 * MIB, 9};
         ledger_note_refusal(arena, ledger, "pg-main", "", "no room - on node 0");
         const Ledger *read = reread(arena, ledger);
 
         assert_true(ledger_equals(ledger, read));
-        assert_false(read->instances.items[0].has_stood || read->instances.items[0].is_loose);
+        assert_false(read->instances.items[0].was_complete || read->instances.items[0].is_unitless);
 }
 
 /* What a unit was started with is told by the name of its instance where that has the same still. */
@@ -479,7 +479,7 @@ TEST(what_goes_without_saying) {
         ledger_start(
                 arena, ledger, "pg",
                 &(LedgerHold){.unit = "pg.service", .run = "a1", .policy.kind = MEMORY_POLICY_ANY});
-        instance->has_stood = instance->was_ready = true;
+        instance->was_complete = instance->was_ready = true;
         reread(arena, ledger);
         assert_contains(ledger_format(arena, ledger),
                         "instance pg 2097152 20 spread 0:20 stood,ready 0\n"
@@ -564,7 +564,7 @@ TEST(equals) {
         others[4]->pools.items[1].others_pages++;
         others[5]->instances.items[0].name = "pg";
         others[6]->instances.items[0].is_released = true;
-        others[7]->instances.items[0].has_stood = true;
+        others[7]->instances.items[0].was_complete = true;
         others[8]->instances.items[0].grants.items[0].pages++;
         others[9]->instances.n--;
         others[10]->holds.items[0].run = "a2";

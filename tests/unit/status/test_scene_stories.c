@@ -149,7 +149,7 @@ static const char *do_granted(void *context, const StoryLine *line) {
                 .name = line->words[1],
                 .page_size_bytes = size_of(line),
                 .pages_wanted = story_number_at(line, 2),
-                .has_stood = story_has_word(line, "stood"),
+                .was_complete = story_has_word(line, "stood"),
                 .was_ready = story_has_word(line, "ready"),
                 .is_released = story_has_word(line, "released"),
         };
@@ -428,7 +428,7 @@ static const char *do_recorded(void *context, const StoryLine *line) {
                 return NULL;
         return arena_printf(line->arena, "%" PRIu64 " %s%s%s", ledger_granted_pages(instance),
                             placement_names[instance->placement],
-                            instance->has_stood ? ", stood" : "",
+                            instance->was_complete ? ", stood" : "",
                             instance->was_ready ? ", ready" : "");
 }
 
@@ -581,8 +581,8 @@ static const char *do_promises(void *context, const StoryLine *line) {
                 if (row->mount_of)
                         text_printf(&text, "mount of %s, used", row->mount_of);
                 else
-                        text_printf(&text, "%s%s %s, used", row->loose ? "loose " : "",
-                                    row->loose ? row->loose : row->unit,
+                        text_printf(&text, "%s%s %s, used", row->unitless ? "unitless " : "",
+                                    row->unitless ? row->unitless : row->unit,
                                     policy_text(line->arena, &row->policy));
                 add_used(&text, promises->topology, row->used);
                 add_pages(&text, "promised", row->pages);
@@ -612,8 +612,8 @@ static const char *do_confined(void *context, const StoryLine *line) {
 }
 
 /* Of an instance without a unit. */
-static const char *do_loose(void *context, const StoryLine *line) {
-        return story_number(line, promises_loose_pages(promises_of(context), line->words[1]));
+static const char *do_unitless(void *context, const StoryLine *line) {
+        return story_number(line, promises_unitless_pages(promises_of(context), line->words[1]));
 }
 
 static const char *do_finds(void *context, const StoryLine *line) {
@@ -900,7 +900,7 @@ static const StoryVerb verbs[] = {
         {"maps", do_maps},
         {"promises", do_promises},
         {"confined", do_confined},
-        {"loose", do_loose},
+        {"unitless", do_unitless},
         {"finds", do_finds},
         {"spare", do_balance},
         {"missing", do_balance},
