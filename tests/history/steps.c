@@ -106,7 +106,31 @@ static bool step_touch(History *history) {
         return true;
 }
 
+static bool is_described(const History *history, size_t unit, const Claim *claim) {
+        return ARRAY_ANY(described, history->described, DESCRIBED,
+                         described->name && described->unit == (int) unit &&
+                                 described->page_bytes == claim->page_bytes &&
+                                 described->pages == claim->pages);
+}
+
+/* Of a unit whose hold is lost only the files say what it may map, as long as they stay as they were at its start. */
+static void forget_promises(History *history, bool is_edited) {
+        for (size_t i = 0; i < UNITS; i++) {
+                Unit *unit = &history->units[i];
+                bool is_other = unit->policy.kind != unit->run_policy.kind ||
+                                !id_set_equals(&unit->policy.nodes, &unit->run_policy.nodes) ||
+                                ARRAY_ANY(claim, unit->claims, unit->n_claims,
+                                          !is_described(history, i, claim));
+
+                if (is_edited ? !ledger_hold(keeper_look(history->keeper)->ledger, unit->name, NULL)
+                              : is_other)
+                        unit->was_gated = false;
+        }
+}
+
 static bool step_edit(History *history) {
+        if (history->is_ledger_lost)
+                forget_promises(history, true);
         for (uint64_t n = draw(history, 1, 2); n > 0; n--)
                 world_edit(history);
         check_after(history, ACTOR_HUGEPLAN);
@@ -180,26 +204,12 @@ static bool step_memory(History *history) {
         return true;
 }
 
-/* Of a unit whose instance is described no more, nothing is known then but what it has mapped. */
-static void lose_ledger(History *history) {
-        if (root_remove(history->root, PATH_LEDGER) < 0)
-                return;
-        history->is_ledger_lost = true;
-        say(history, "      the ledger is lost");
-        for (size_t i = 0; i < UNITS; i++) {
-                Unit *unit = &history->units[i];
-
-                for (size_t k = 0; k < unit->n_gates; k++)
-                        if (!ARRAY_ANY(described, history->described, DESCRIBED,
-                                       text_equals(described->name, unit->gates[k]) &&
-                                               described->unit == (int) i))
-                                unit->was_gated = false;
-        }
-}
-
 static bool step_kill(History *history) {
-        if (chance(history, 25))
-                lose_ledger(history);
+        if (chance(history, 25) && root_remove(history->root, PATH_LEDGER) == 0) {
+                say(history, "      the ledger is lost");
+                history->is_ledger_lost = true;
+                forget_promises(history, false);
+        }
         daemon_kill(history);
         check_after(history, ACTOR_HUGEPLAN);
         return true;
