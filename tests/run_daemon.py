@@ -1674,8 +1674,9 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     """--dry-run is real, also while a daemon runs."""
     host.config("20-pg.conf", PG)
     host.config("40-large.conf", "[Instance]\nPages=999999\n")
+    host.config("00-host.conf", "[Host]\nReserveTimeout=1s\n")
     host.start()
-    time.sleep(0.1)
+    wait_until("no round follows", lambda: host.status()["host"]["phase"] == "idle")
     before = host.kernel_files()
     state = run_cases.snapshot(host.path("run/hugeplan"))
     for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"],
