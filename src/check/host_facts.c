@@ -310,6 +310,11 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 if (read_number(&facts, path, &overcommit.pages) && overcommit.pages > 0)
                         *vec_push(arena, &ret->overcommits) = overcommit;
         }
+        const IdSet nodes = topology_memory_nodes(topology);
+        const char *with_cpu = read_line(&facts, PATH_NODES "/has_cpu");
+
+        if (with_cpu && id_set_parse(text_strip(arena, with_cpu), &ret->cpu_nodes) == 0)
+                ret->cpu_nodes = id_set_common(&ret->cpu_nodes, &nodes);
         ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         /* The unified hierarchy at its usual place, or at that of a hybrid host. */

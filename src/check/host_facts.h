@@ -84,6 +84,7 @@ typedef struct HostFacts {
          * host had huge pages: container runtimes (runc before 1.1.10) set the first file only. Sources: hugetlb in
          * Documentation/admin-guide/cgroup-v2.rst; the OCI runtime specification, "Huge page limits". */
         GroupLimits group_traps;
+        IdSet cpu_nodes;        /* nodes that have CPUs, and memory; empty: not known */
         bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
         KernelLimits limits;    /* UINT64_MAX: not known, or none */
         bool has_own_group;     /* NAME_HUGETLB_GROUP exists */

@@ -99,6 +99,37 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
                         format_count(arena, there), rule_planned_pages(arena, instance));
 }
 
+/* Instances that name their nodes are meant to be there. */
+static void find_no_cpu(RuleRun *run, const RuleInstance *instance) {
+        const PlanInstance *planned = instance->planned;
+        const InstanceConfig *config = instance->config;
+        const IdSet *nodes = &run->input->facts->cpu_nodes;
+        IdSet all = *nodes, others = {};
+        uint64_t memory = 0, pages = 0;
+
+        if (id_set_is_empty(nodes) || config->has_nodes || config->n_node_memory > 0)
+                return;
+        ID_SET_FOREACH(id, nodes)
+                memory += topology_node(run->input->topology, id)->memory_bytes;
+        ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
+                if (!id_set_has(nodes, grant->node)) {
+                        id_set_add(&others, grant->node);
+                        pages += grant->pages;
+                }
+        id_set_add_all(&all, &others);
+        if (pages > 0)
+                rule_report(
+                        run, (Diag){.file = config->file},
+                        arena_printf(
+                                run->arena, "write Nodes=%s (%s), or Nodes=%s if that is intended",
+                                id_set_format(run->arena, nodes), format_size(run->arena, memory),
+                                id_set_format(run->arena, &all)),
+                        "%s has %s of its %s on %s without CPUs: such memory (CXL) is usually slower",
+                        config->name, format_count(run->arena, pages),
+                        rule_planned_pages(run->arena, instance),
+                        topology_format_nodes(run->arena, &others));
+}
+
 /* ---- limits of the unit ---- */
 
 static void find_group_max(RuleRun *run, const RuleInstance *instance) {
@@ -317,6 +348,7 @@ static void find_thp(RuleRun *run) {
 static const RuleRow rows[] = {
         {RULE_PLAN_70, NULL, NULL, find_70},
         {RULE_NODE_POLICY, NULL, find_policy, NULL},
+        {RULE_NODE_NO_CPU, NULL, find_no_cpu, NULL},
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
         {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},

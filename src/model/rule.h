@@ -35,6 +35,7 @@
         X(POOL_TAKEN, "pool-taken", WARNING, true)                        \
         X(SYSV_LEFT, "sysv-left", WARNING, true)                          \
         X(NODE_POLICY, "node-policy", ERROR, true)                        \
+        X(NODE_NO_CPU, "node-no-cpu", NOTICE, false)                      \
         X(CGROUP_MAX, "cgroup-max", ERROR, true)                          \
         X(HUGETLB_SIGBUS, "hugetlb-sigbus", WARNING, true)                \
         X(HUGETLB_LIMIT_MISSING, "hugetlb-limit-missing", WARNING, false) \
