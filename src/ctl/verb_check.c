@@ -121,6 +121,7 @@ static void add_units(const Check *check, Diags *problems) {
         Diags found = diags_in(arena);
         Text unread = text_in(arena);
         LoadedUnits units = {};
+        const char *remedy = NULL;
 
         /* The units by their files, as systemd has them after it has read these. The status judges the units that
          * systemd has loaded. */
@@ -147,10 +148,12 @@ static void add_units(const Check *check, Diags *problems) {
                 mounts_check(command->root, &mounts, &found);
         }
         VEC_FOREACH(problem, &found.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)))
+                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING))) {
                         text_add_item(&unread, problem->file + strlen(PATH_GENERATOR_DIR "/"));
-                else
+                        remedy = remedy ? remedy : problem->remedy;
+                } else {
                         diags_add(problems, problem);
+                }
         dropin_explain(command->root, arena, config, &units);
         VEC_FOREACH(unit, &units)
                 if (text_equals(unit->load_state, "loaded"))
@@ -162,7 +165,7 @@ static void add_units(const Check *check, Diags *problems) {
                         (Diag){.severity = SEVERITY_NOTICE,
                                .id = problem_id(PROBLEM_DROPIN_MISSING),
                                .file = PATH_GENERATOR_DIR,
-                               .remedy = "run 'systemctl daemon-reload'"},
+                               .remedy = remedy},
                         "systemd has not read this configuration yet; missing or out of date: %s",
                         unread.string);
 }

@@ -30,6 +30,8 @@
 #define NAME_WAIT_PREFIX       "hugeplan-wait@"      /* followed by an instance's name */
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
+#define PATH_EXTENSIONS        PATH_USR_LIB "/extension-release.d" /* there once one is merged */
+#define PATH_EXTENSIONS_ETC    "/etc/extension-release.d"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
 #define PATH_UNITS_ETC         "/etc/systemd/system"
 #define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* systemd's socket for root */

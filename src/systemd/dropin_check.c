@@ -43,8 +43,12 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
                     !find_override(root, arena, dropin->unit))
                         diags_report(
                                 problems,
-                                problem_of(PROBLEM_DROPIN_MISSING, path,
-                                           "run 'systemctl daemon-reload'"),
+                                problem_of(
+                                        PROBLEM_DROPIN_MISSING, path,
+                                        root_is_directory(root, PATH_EXTENSIONS) ||
+                                                        root_is_directory(root, PATH_EXTENSIONS_ETC)
+                                                ? "run 'systemctl daemon-reload'; if an extension brings hugeplan, it may be merged too late in each boot: see hugepland(8), System extensions"
+                                                : "run 'systemctl daemon-reload'"),
                                 r == 0 ? "the gate of %s is not that of the current configuration"
                                        : "%s does not wait for its pages: its gate is missing",
                                 dropin->unit);

@@ -36,6 +36,8 @@ TREE_TEST(check) {
         assert_text(check(tree, instance),
                     GENERATED ": x@1.service does not wait for its pages: its gate is missing; run "
                               "'systemctl daemon-reload'");
+        tree_mkdir(tree, "/etc/extension-release.d");
+        assert_contains(check(tree, instance), "if an extension brings hugeplan");
         tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
         assert_text(check(tree, instance), "");
         assert_contains(

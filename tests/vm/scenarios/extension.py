@@ -10,7 +10,13 @@ from scenario import Boot, Node, Scenario
 
 VERSION = 18
 UNIT = postgresql_unit(VERSION)
-RELEASE = 'ID=_any\nEXTENSION_RESTART_UNITS="hugeplan.socket hugeplan.service"\n'
+SILENT_RELEASE = "ID=_any\n"
+RELEASE = f'{SILENT_RELEASE}EXTENSION_RESTART_UNITS="hugeplan.socket hugeplan.service"\n'
+RELEASE_FILES = {
+    "usr": "/var/lib/extensions/hugeplan/usr/lib/extension-release.d/extension-release.hugeplan",
+    "etc": "/var/lib/confexts/hugeplan/etc/extension-release.d/extension-release.hugeplan",
+}
+MERGING = ("systemd-sysext.service", "systemd-confext.service")
 EXTENSIONS = {"usr": Path("/var/lib/extensions/hugeplan"), "etc": Path("/var/lib/confexts/hugeplan")}
 
 # What is written to /var is forgotten. With hugeplan_vm.merge extensions are merged as an initrd does it.
@@ -35,7 +41,7 @@ def moved() -> None:
     """What is hugeplan's goes from the image into extensions; what the daemon has stored is left out."""
     sh("systemctl stop hugeplan.socket hugeplan.service; rm -rf /etc/hugeplan.d/.* /etc/hugeplan.d/*.d")
     for tree, extension in EXTENSIONS.items():
-        release = extension / tree / ("lib" if tree == "usr" else "") / "extension-release.d/extension-release.hugeplan"
+        release = Path(RELEASE_FILES[tree])
         release.parent.mkdir(parents=True)
         release.write_text(RELEASE)
         found = f"find {tree} -path '*hugepl*' ! -name 'hugeplan-vm*' ! -type d -print0"
@@ -63,6 +69,16 @@ def reserved() -> None:
     check_equal(found, {"boot-uncounted"}, "which is all that check finds")
 
 
+def too_late() -> None:
+    check_equal(drop_in(UNIT), "", "merged after the generators have run, it has no gates")
+    found = [one["remedy"] for one in hugeplan("check")["problems"] if one["id"] == "dropin-missing"]
+    check(len(found) == 1 and "daemon-reload" in found[0] and "extension" in found[0], "check says what helps", found)
+    systemctl("daemon-reload")
+    check("hugeplanctl wait pg" in drop_in(UNIT), "which does, in this boot", drop_in(UNIT))
+    systemctl(f"restart {UNIT}")
+    check_postgresql(VERSION, 64 * MIB, {0})
+
+
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
     suites=(),
@@ -75,6 +91,7 @@ SCENARIO = Scenario(
     boots=(
         Boot(moved),
         Boot(reserved, kernel_args="init=/vm/init hugeplan_vm.merge"),
-        Boot(reserved, kernel_args="init=/vm/init", enable=("systemd-sysext.service", "systemd-confext.service")),
+        Boot(reserved, kernel_args="init=/vm/init", enable=MERGING),
+        Boot(too_late, kernel_args="init=/vm/init", files={path: SILENT_RELEASE for path in RELEASE_FILES.values()}),
     ),
 )
