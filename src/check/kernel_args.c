@@ -204,8 +204,10 @@ static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
         if (pool->present_pages > pool->planned_pages)
                 diags_report(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
                              "asks for %" PRIu64
-                             " pages of %s on node %u beyond the plan; they are left to others",
-                             pool->present_pages - pool->planned_pages, size, pool->node);
+                             " pages of %s on node %u beyond the plan; they are %sleft to others",
+                             pool->present_pages - pool->planned_pages, size, pool->node,
+                             pool->is_demotable ? "demoted where smaller pages are short, or "
+                                                : "");
 }
 
 /* Reports instances that do not fit even on the empty host. */
@@ -312,6 +314,8 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
                                 .present_pages =
                                         asked_pages(adviser.line, topology, node, size->bytes),
                                 .found_pages = found ? pool_persistent_pages(found) : 0,
+                                .is_demotable = found && found->demote_to_bytes > 0 &&
+                                                config->host.existing_pages == EXISTING_USE,
                         };
                 }
         VEC_FOREACH(pool, &advice->pools)

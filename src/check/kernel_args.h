@@ -23,6 +23,7 @@ typedef struct AdvisedPool {
         uint64_t planned_pages;
         uint64_t present_pages; /* requested by the line */
         uint64_t found_pages;   /* in the pool now */
+        bool is_demotable;      /* the planner may demote free pages of the pool */
         bool is_run_time; /* the line cannot provide them where the plan wants them: reserved at run time */
 } AdvisedPool;
 
