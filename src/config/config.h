@@ -44,6 +44,11 @@ bool mount_paths_overlap(const char *a, const char *b);
  * ESCAPING FOR INCLUSION IN UNIT NAMES. */
 char *mount_unit_name(Arena *arena, const char *path);
 
+/* What helps a user, or hugepland, which is root without capabilities, with a file or directory that is denied. */
+#define CONFIG_DENIED_REMEDY                                                                    \
+        "run hugeplanctl as root, or start hugeplan.service, which answers all users; if root " \
+        "is denied, too, make it readable for all (chmod)"
+
 /* One file as host/ found it; files that are applied later come later in the list. */
 typedef struct ConfigFile {
         const char *path;    /* as an administrator would write it: "/etc/hugeplan.d/20-pg.conf" */

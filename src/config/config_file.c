@@ -97,11 +97,13 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
 
         parsed->file = file;
         if (!file->text) {
-                config_file_refuse(
-                        parsed, problems, PROBLEM_CONFIG_UNREADABLE, 0, NULL,
-                        arena_printf(arena, "cannot be read: %s", strerror(-file->error)),
-                        file->error == -EACCES ? "run chmod 0644 on it, or hugeplanctl as root"
-                                               : "make it a regular file of at most 64K");
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_UNREADABLE, 0, NULL,
+                                   arena_printf(arena, "cannot be read%s: %s",
+                                                file->error == -EACCES ? " by this user" : "",
+                                                strerror(-file->error)),
+                                   file->error == -EACCES
+                                           ? CONFIG_DENIED_REMEDY
+                                           : "make it a regular file of at most 64K");
                 return parsed;
         }
 

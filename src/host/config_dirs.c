@@ -76,8 +76,11 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                 if (r != -ENOENT)
                         diags_report(finder->problems,
                                      problem_of(PROBLEM_CONFIG_UNREADABLE, directory,
-                                                "make it a directory that root can read"),
-                                     "cannot be listed: %s", strerror(-r));
+                                                r == -EACCES
+                                                        ? CONFIG_DENIED_REMEDY
+                                                        : "make it a directory that root can read"),
+                                     "cannot be listed%s: %s", r == -EACCES ? " by this user" : "",
+                                     strerror(-r));
                 return;
         }
         VEC_FOREACH(item, &folder->names) {

@@ -163,6 +163,20 @@ TREE_TEST(file_in_place_of_directory) {
         assert_int_equal(diags_count(&problems, SEVERITY_ERROR), 1);
 }
 
+TREE_TEST(denied_directory) {
+        uid_t user = geteuid();
+        Diags problems;
+
+        tree_mkdir(tree, "/etc/hugeplan.d");
+        assert_int_equal(chmod(tree_path(tree, "/etc/hugeplan.d"), 0), 0);
+        assert_int_equal(seteuid(user == 0 ? 65534 : user), 0);
+        read_all(tree, &problems);
+        assert_int_equal(seteuid(user), 0);
+        assert_contains(problems_text(tree->arena, &problems),
+                        "/etc/hugeplan.d: cannot be listed by this user: Permission denied; "
+                        "run hugeplanctl as root, or start hugeplan.service");
+}
+
 TREE_TEST(fifo) {
         alarm(10);
         tree_mkdir(tree, "/etc/hugeplan.d");
