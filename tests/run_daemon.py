@@ -824,6 +824,73 @@ def test_files_of_long_ago(host: Host, fixture: str = "one-node") -> None:
     check([one[0] for one in pending(host)] == ["reload-pending"], f"{pending(host)}")
 
 
+def test_etc_on_an_overlay(host: Host, fixture: str = "one-node") -> None:
+    """Drop-ins of the layers below are found, and others that take their place; what is written lies above them."""
+    if ctypes.CDLL(None).unshare(0x20000) < 0:  # CLONE_NEWNS, for this thread alone
+        return
+    etc, layers = host.path("etc"), host.root.parent
+    for name in ("root/etc", "old", "new", "upper", "work"):
+        (layers / name).mkdir()
+    below = {pages: layers / name / "hugeplan.d/20-pg.conf" for name, pages in (("old", 5), ("new", 7))}
+    for pages, path in below.items():
+        path.parent.mkdir()
+        path.write_text(f"[Instance]\nPages={pages}\n")
+
+    def merge(path: pathlib.Path) -> None:
+        layer = f"lowerdir={path.parent.parent}:{etc},upperdir={layers / 'upper'},workdir={layers / 'work'}"
+        done = common.execute(["mount", "-t", "overlay", "-o", layer, "overlay", str(etc)], None)
+        check(done.returncode == 0, done.stderr)
+
+    def is_applied(pages: int) -> None:
+        check([one[0] for one in pending(host)] == ["reload-pending"], f"{pages} pages: {pending(host)}")
+        check(host.ctl("reload").returncode == 0 and host.pool(0) == pages, f"{host.pool(0)} pages are reserved")
+
+    common.execute(["mount", "--make-rprivate", "/"], None)
+    merge(below[5])
+    try:
+        host.start()
+        check(host.pool(0) == 5, "it is found below")
+        below[5].write_text("[Instance]\nPages=6\n")
+        is_applied(6)
+        common.execute(["umount", "--lazy", str(etc)], None)
+        merge(below[7])
+        is_applied(7)
+        host.config("20-pg.conf", "[Instance]\nPages=8\n")
+        is_applied(8)
+        check(below[7].read_text().endswith("7\n"), "what lies below stays as it is")
+    finally:
+        common.execute(["umount", "--lazy", str(etc)], None)
+
+
+# The directory it is run in becomes the root, with what the system there is mounted by; nobody else sees the mounts.
+CHROOT = 'mount --bind /usr usr && mount --rbind /dev dev && %s PATH=$PATH:/usr/sbin exec chroot . /hugeplanctl "$@"'
+
+
+def test_in_a_plain_chroot(host: Host, fixture: str = "one-node") -> None:
+    """As one mends a host: what is not mounted is not known, and is no kernel without huge pages."""
+    if os.geteuid() != 0 or common.WRAPPER or common.execute(["unshare", "--mount", "true"], None).returncode != 0:
+        return
+    root = host.root.parent / "chroot"
+    for name in ("usr", "dev", "proc", "sys", "etc/hugeplan.d", "etc/mysql"):
+        (root / name).mkdir(parents=True)
+    for name in ("bin", "lib", "lib64"):
+        (root / name).symlink_to(f"usr/{name}")
+    shutil.copy(host.hugeplanctl[0], root / "hugeplanctl")
+    (root / "etc/hugeplan.d/20-db.conf").write_text("[Instance]\nEngine=mariadb\n")
+    (root / "etc/mysql/my.cnf").write_text("[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\n")
+
+    def said(mounts: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return common.execute(["unshare", "--mount", "sh", "-c", CHROOT % mounts, "sh", *words], root,
+                              ASAN_OPTIONS="detect_leaks=0")
+
+    for mounts in "", "mount -t proc proc proc &&":
+        status, gate = said(mounts, "status"), said(mounts, "wait", "db")
+        check("not known without sysfs" in " ".join(status.stdout.split()), status.stdout + status.stderr)
+        check(gate.returncode == 1 and "cannot be read" in gate.stderr, gate.stderr)
+    whole = said(f"{mounts} mount --rbind /sys sys &&", "explain", "db")
+    check(re.search(r"innodb_buffer_pool_size +1G", whole.stdout) is not None, whole.stdout + whole.stderr)
+
+
 def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG + "Nonsense=1\n")
     host.start()

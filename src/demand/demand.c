@@ -297,6 +297,11 @@ static Reason compute_instance(const Context *context, DemandInstance *instance)
         }
         if (!config->engine->reserves)
                 return (Reason){};
+        if (topology->has_no_sysfs)
+                return refuse(REASON_NO_PAGE_SIZE,
+                              "the huge pages of this kernel are not known without sysfs, as in a "
+                              "plain chroot",
+                              "mount sysfs at /sys");
         if (topology->n_page_sizes == 0)
                 return refuse(REASON_STANDS_ASIDE,
                               "this kernel has no huge pages (no hugetlb support): hugeplan "

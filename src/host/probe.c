@@ -305,6 +305,8 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         Probe probe = {root, arena, topology};
         const char *status = read_text(&probe, PATH_SELF_STATUS), *line;
 
+        /* A captured host may lack the file. */
+        topology->has_no_sysfs = root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE);
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&probe);

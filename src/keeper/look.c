@@ -41,8 +41,7 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                 look->use = host_use_read(root, arena, input->config, look->ledger, look->topology);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
         look->fault = root_fault(root, arena);
-        /* Without sysfs, as in a plain chroot, nothing is known of the kernel, which may have huge pages. */
-        if (root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE))
+        if (look->topology->has_no_sysfs)
                 look->fault = (ReadFault){-ENOENT, PATH_CPUS_ONLINE};
         return look;
 }

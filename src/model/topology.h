@@ -88,10 +88,11 @@ typedef struct Topology {
         uint64_t cma_bytes;               /* CmaTotal */
         unsigned n_cpus;                  /* online; 0: not known */
         bool can_reclaim;                 /* the root cgroup's memory.reclaim exists */
-        bool is_numa;                     /* false: no node directories; node 0 is the host */
-        IdSet possible_nodes;             /* online or not */
-        IdSet allowed_nodes;              /* hugeplan's cpuset; other nodes silently give nothing */
-        const char *thp_enabled;          /* "always", "madvise", "never"; NULL unreadable */
+        bool has_no_sysfs;       /* as in a plain chroot: what the kernel has is not known */
+        bool is_numa;            /* false: no node directories; node 0 is the host */
+        IdSet possible_nodes;    /* online or not */
+        IdSet allowed_nodes;     /* hugeplan's cpuset; other nodes silently give nothing */
+        const char *thp_enabled; /* "always", "madvise", "never"; NULL unreadable */
         /* Of shared memory and tmpfs: "always", "within_size", "advise", "never", "deny", "force". */
         const char *thp_shmem_enabled;
         const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */

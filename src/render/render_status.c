@@ -96,7 +96,7 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
         }
         render_table(text, options, table,
                      status->n_pools > 0 ? "All huge page pools are empty.\n"
-                                         : "This kernel has no huge pages.\n");
+                                         : "This host shows no huge page pools.\n");
 }
 
 static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
