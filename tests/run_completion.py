@@ -27,7 +27,8 @@ FISH = 'source $argv[1]; complete -C "$argv[2]" | string replace -r "\\t.*" ""'
 ZSH = """compadd() { print -l -- ${(P)@[-1]} }
 _arguments() { : }
 _describe() { : }
-source $1; words=(${=2}) ; shift words; _hugeplanctl_${3}"""
+_values() { print -l -- ${@:2} }
+words=(${=2}); source $1; shift words; _hugeplanctl_${3}"""
 
 
 def shell(environment: dict[str, str], *command: str) -> list[str]:
@@ -52,9 +53,10 @@ def in_zsh(environment: dict[str, str], line: str, what: str) -> list[str]:
 SHELLS: dict[str, Callable[[dict[str, str], str, str], list[str]]] = {"bash": in_bash, "fish": in_fish, "zsh": in_zsh}
 
 
-def wrong_in(name: str, environment: dict[str, str], engines: list[dict]) -> list[str]:
+def wrong_in(name: str, environment: dict[str, str], engines: list[dict], root: pathlib.Path) -> list[str]:
     complete = SHELLS[name]
-    wanted = [("hugeplanctl size ", "engines", {engine["engine"] for engine in engines})]
+    wanted = [("hugeplanctl size ", "engines", {engine["engine"] for engine in engines}),
+              (f"hugeplanctl --root={root} wait ", "instances", {"bound", "grown", "starting"})]
     equals = "" if name == "zsh" else "="  # its own option of compadd adds it
     wanted += [(f"hugeplanctl size {engine['engine']} -c ", "settings",
                 {setting + equals for setting in engine["settings"]}) for engine in engines]
@@ -64,7 +66,7 @@ def wrong_in(name: str, environment: dict[str, str], engines: list[dict]) -> lis
 
 def main() -> int:
     program = common.parser(__doc__, "hugeplanctl").parse_args().hugeplanctl
-    with tempfile.TemporaryDirectory(prefix="hugeplan-completion-") as name:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-completion-") as name, common.root_of("running") as root:
         script = pathlib.Path(name) / "hugeplanctl"
         script.write_text(f'#!/bin/sh\nexec {" ".join(common.WRAPPER)} {program} "$@"\n')
         script.chmod(0o755)
@@ -73,7 +75,7 @@ def main() -> int:
         engines = json.loads(done.stdout)
         assert len(engines) > 5 and sum(len(engine["settings"]) for engine in engines) > 50
         there = [each for each in SHELLS if shutil.which(each)]
-        problems = [problem for each in there for problem in wrong_in(each, environment, engines)]
+        problems = [problem for each in there for problem in wrong_in(each, environment, engines, root)]
     missing = sorted(SHELLS.keys() - there)
     print("\n".join([*problems, *(f"{each} is not installed" for each in missing)]) or "all the same")
     return 1 if problems else 77 if missing else 0
