@@ -20,8 +20,8 @@ from guestlib import *
 from memory import pool_file
 from scenario import Boot, Content, Node, Scenario
 
-# Of Debian 12 and 13: a configuration whose server does not exist is nobody's cluster.
-POSTGRESQL_VERSIONS = (15, 17)
+# Of Debian 12 to 14: a configuration whose server does not exist is nobody's cluster.
+POSTGRESQL_VERSIONS = (15, 17, 18)
 SHARED_BYTES = 128 * MIB
 CONFIGURATION = Path("/etc/hugeplan.d")
 DROP_IN = CONFIGURATION / "20-postgresql.conf"

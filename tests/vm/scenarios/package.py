@@ -115,7 +115,7 @@ def version() -> str:
 
 SCENARIO = packaged_scenario(
     suites=("bookworm",),
-    more_suites=("trixie",),
+    more_suites=("trixie", "forky"),
     files=autopkgtest(),
     boots=(Boot(changes_nothing, limit_sec=LIMIT_SEC), Boot(lives_on, limit_sec=LIMIT_SEC)),
 )
