@@ -242,6 +242,8 @@ static Findings judge(Arena *arena, const Case *c) {
 
         const PageUsers *page_users = case_page_users(arena, c);
         const ProofList proofs = case_proofs(arena, c, page_users, plan);
+        const Accounts accounts = accounts_read(arena, sources);
+        Diags conflicts = diags_in(arena);
         const HostView input = {
                 .config = config,
                 .topology = topology,
@@ -251,12 +253,14 @@ static Findings judge(Arena *arena, const Case *c) {
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,
+                .accounts = &accounts,
                 .page_users = page_users,
                 .proofs = &proofs,
                 .setting_sources = case_setting_sources(arena, c, topology),
         };
 
-        return rules_judge(arena, &input, &(Diags){.arena = arena});
+        conflicts_add(arena, &input, &conflicts);
+        return rules_judge(arena, &input, &conflicts);
 }
 
 static const Finding *find(const FindingList *list, const char *id) {
