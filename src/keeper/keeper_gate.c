@@ -142,12 +142,18 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
  * that cannot be set is a reason to refuse the start only with Isolate=yes. */
 static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
                                    const InstanceConfig *config, const Gate *gate,
-                                   const PageCount *lack) {
+                                   const PageCount *lack, const UnitUse *earlier) {
         TriState preference = hugetlb_limit_preference(keeper->asked.config, config->unit);
         PageCounts limits =
                 hugetlb_limit_counts(arena, keeper->known.look->topology, status, config->unit);
         Reason reason = cgroup_limit_judge(keeper->root);
 
+        VEC_FOREACH(limit, &limits) {
+                const UnitCharge *charge =
+                        earlier ? unit_use_charge(earlier, limit->page_size_bytes) : NULL;
+
+                limit->pages += charge ? charge->reserved_pages : 0;
+        }
         /* More important instances that do not run yet may have a claim to pages that the unit holds for its other
          * instances, so that the plan grants fewer, but the unit keeps them. */
         VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
@@ -179,17 +185,18 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         return (Reason){};
 }
 
-static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
-        const Topology *topology = keeper->known.look->topology;
-        uint64_t bytes;
+/* The kernel's counts for UNIT, which begin now at the latest: what it has already is of processes that earlier runs have
+ * left behind (KillMode=process). NULL: nothing counts. */
+static const UnitUse *begin_counting(const Keeper *keeper, Arena *arena, const GateView *view,
+                                     const Gate *gate, const char *unit) {
+        if (!gate->group || !view->seen ||
+            cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
+                return NULL;
+        host_use_read_unit(keeper->root, view->seen_arena ? view->seen_arena : keeper->known.arena,
+                           view->seen->use, view->seen->topology, unit);
+        const UnitUse *use = unit_use_find(view->seen->use, unit);
 
-        return gate->group && topology->n_page_sizes > 0 &&
-               cgroup_limit_count(keeper->root, arena, gate->group).kind == REASON_NONE &&
-               root_read_u64(
-                       keeper->root,
-                       arena_printf(arena, "%s/hugetlb.%s.rsvd.current", gate->group,
-                                    hugetlb_limit_size_name(arena, topology->page_sizes[0].bytes)),
-                       &bytes) == 0;
+        return use && use->charges.n > 0 ? use : NULL;
 }
 
 /* Lets the instance start: sets the limit and records the hold. An instance that wants no pages gets no hold. */
@@ -197,23 +204,29 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                         const PlanInstance *planned, const Gate *gate, const Lack *lack) {
         Arena *arena = view->arena;
         const InstanceConfig *config = planned->demand->config;
+        Ledger *ledger = keeper->known.look->ledger;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
-        bool is_counted = is_counting(keeper, arena, gate);
-        Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked);
+        const UnitUse *use = begin_counting(keeper, arena, view, gate, config->unit);
+        /* A count that includes pages of earlier runs does not tell what this run maps. */
+        bool is_counted = use && !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
+        Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked, use);
 
         view->status = NULL;
-        /* The kernel counts for the unit from now on. */
-        if (is_counted && view->seen)
-                host_use_read_unit(keeper->root,
-                                   view->seen_arena ? view->seen_arena : keeper->known.arena,
-                                   view->seen->use, view->seen->topology, config->unit);
         starts_forget(&keeper->starts, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
         /* A plan that leaves nothing to write has not been recorded yet. */
-        plan_record(keeper->known.arena, keeper->known.look->plan, keeper->known.look->ledger);
+        plan_record(keeper->known.arena, keeper->known.look->plan, ledger);
+        /* Then what is reserved by nobody known is others': this run has reserved nothing yet. */
+        if (use && !is_counted && !ledger_hold(ledger, config->unit, NULL)) {
+                ledger->left.n = 0;
+                VEC_FOREACH(reserved, &status->reserved)
+                        if (!reserved->unit && !reserved->instance && !reserved->is_likely)
+                                *vec_push(keeper->known.arena, &ledger->left) =
+                                        (PageCount){reserved->page_size_bytes, reserved->pages};
+        }
         if (planned->pages_wanted > 0)
-                ledger_start(keeper->known.arena, keeper->known.look->ledger, config->name,
+                ledger_start(keeper->known.arena, ledger, config->name,
                              &(LedgerHold){.unit = config->unit,
                                            .run = gate->run,
                                            .policy = gate->policy,
@@ -222,7 +235,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .page_size_bytes = planned->page_size_bytes,
                                                        .pages_wanted = planned->pages_wanted,
                                                        .placement = config->placement}});
-        ledger_forget_refusal(keeper->known.look->ledger, config->name);
+        ledger_forget_refusal(ledger, config->name);
         keeper->known.is_unsaved = true;
         keeper_forget_count(keeper, config->unit);
         keeper_report_start(keeper, planned, NULL);

@@ -83,11 +83,16 @@ static bool has_all_it_wanted(const Keeper *keeper, Arena *arena, const Instance
                text_equals(events, "max 0");
 }
 
-/* The figures of UNIT's count. Without pages if the count cannot belong to INSTANCE as its file describes it. */
+/* The figures of UNIT's count. Without pages if the count cannot belong to INSTANCE as its file describes it, or not to
+ * this start alone. */
 static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConfig *instance,
                           const UnitUse *unit) {
+        const LedgerHold *hold =
+                ledger_hold(keeper->known.look->ledger, instance->unit, instance->name);
         Seen seen = seen_of_unit(instance);
 
+        if (hold && !hold->is_counted)
+                return (Seen){};
         VEC_FOREACH(charge, &unit->charges) {
                 const PageCount count = {charge->page_size_bytes, charge->reserved_pages};
 

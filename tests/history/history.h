@@ -95,10 +95,11 @@ typedef uint32_t Players;
 
 typedef struct HistoryOptions {
         uint64_t seed, n_steps;
-        uint64_t left_out;   /* steps, a bit for each */
-        uint64_t has_mounts; /* 1: some instances have one */
-        uint64_t is_hurried; /* 1: gates come in the middle of rounds, and hang up */
-        bool is_loud;        /* every step is printed */
+        uint64_t left_out;      /* steps, a bit for each */
+        uint64_t has_mounts;    /* 1: some instances have one */
+        uint64_t is_hurried;    /* 1: gates come in the middle of rounds, and hang up */
+        uint64_t leaves_behind; /* 1: units that start again have left a process of theirs behind */
+        bool is_loud;           /* every step is printed */
 } HistoryOptions;
 
 /* With how many pages an instance was ready last. */
@@ -212,6 +213,7 @@ void unit_start(History *history, Unit *unit);
 size_t units_start(History *history);
 void unit_map(History *history, Unit *unit);
 void unit_stop(History *history, Unit *unit);
+bool unit_leave_behind(History *history, Unit *unit);
 /* A unit stops, or starts, in the middle of a round; false: there is nobody to do it. */
 bool somebody_hurries(History *history);
 /* Some process touches some pages; false, here and below: there is none. */

@@ -190,6 +190,21 @@ void unit_stop(History *history, Unit *unit) {
         remove_unit(history, unit);
 }
 
+/* With KillMode=process its process goes on in the unit's group, and has become a stranger. */
+bool unit_leave_behind(History *history, Unit *unit) {
+        Stranger *stranger = ARRAY_FIND(each, history->strangers, STRANGERS, !each->process);
+
+        if (!history->options->leaves_behind || !stranger || !chance(history, 50))
+                return false;
+        say(history, "      %s stops, and leaves pid %" PRIu64 " behind", unit->name,
+            kernel_pid(unit->process));
+        *stranger = (Stranger){.process = TAKE_PTR(unit->process),
+                               .policy = kernel_policy(history, &unit->run_policy),
+                               .was_promised = true};
+        remove_unit(history, unit);
+        return true;
+}
+
 static bool pass_gates(History *history, Unit *unit) {
         for (size_t i = 0; i < unit->n_gates; i++) {
                 StartGate gate = {unit, unit->gates[i], false};
@@ -454,6 +469,9 @@ bool stranger_goes(History *history) {
         say(history, "      the stranger with pid %" PRIu64 " ends", kernel_pid(stranger->process));
         kernel_exit(stranger->process);
         stranger->process = NULL;
+        ARRAY_FOREACH(unit, history->units, UNITS)
+                if (unit->state == UNIT_DOWN)
+                        kernel_group_remove(history->kernel, unit->group);
         history->is_settled = false;
         return true;
 }

@@ -84,13 +84,15 @@ static bool step_restart(History *history) {
 
         if (!unit)
                 return false;
-        unit_stop(history, unit);
+        if (!unit_leave_behind(history, unit))
+                unit_stop(history, unit);
         check_after(history, ACTOR_UNIT);
         if (history->broken)
                 return true;
         unit_start(history, unit);
         check_after(history, actor_of(unit));
-        if (history->broken || unit->state == UNIT_DOWN)
+        if (history->broken || unit->state == UNIT_DOWN ||
+            (history->options->leaves_behind && chance(history, 50)))
                 return true;
         unit_map(history, unit);
         check_after(history, actor_of(unit));

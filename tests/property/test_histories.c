@@ -18,13 +18,15 @@
 
 enum { HISTORIES = 2000, STEPS = 12 };
 
-/* In every fourth history some instances have a mount; in another one, gates come and go in the middle of rounds. */
+/* In every fourth history some instances have a mount; in another one, gates come and go in the middle of rounds. In
+ * every eighth, units that start again leave a process behind. */
 static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         HistoryOptions own = *options;
 
         own.seed = seed;
         own.has_mounts = seed % 4 == 1;
         own.is_hurried = seed % 4 == 2;
+        own.leaves_behind = seed % 8 == 3;
         return own;
 }
 

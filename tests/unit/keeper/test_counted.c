@@ -157,6 +157,22 @@ PLAY_TEST(counted_together) {
         use_pages(play, "a.service", 0, 0);
 }
 
+/* Pages of an earlier run's processes are in the count: nothing is learned from it, and nothing given back. */
+PLAY_TEST(counted_left_behind) {
+        Gate gate = starting_as(play, "a", "a.service", "r2");
+
+        start_learned(play, "Engine=jvm", LEARNED);
+        use_pages(play, "a.service", 100, 100);
+        assert_text(pass_gate(play, &gate), "pass");
+        counted(play, 5);
+        assert_text(counted(play, 5), "-");
+        use_pages(play, "a.service", 220, 100);
+        counted(play, 5);
+        assert_text(counted(play, 5), "-");
+        assert_int_equal(play->pools[0].total, 220);
+        use_pages(play, "a.service", 0, 0);
+}
+
 /* More than it was granted is what the next start has; a file that was edited meanwhile is not this start's. */
 PLAY_TEST(counted_more) {
         start_learned(play, "Engine=mariadb", LEARNED);
