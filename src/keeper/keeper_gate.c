@@ -116,7 +116,7 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
                 return;
         Ledger *ledger = keeper->known.look->ledger;
         Starts *starts = &keeper->starts;
-        const LedgerHold *hold = ledger_hold(ledger, config->unit, config->name);
+        const LedgerHold *hold = ledger_hold(ledger, gate->unit, config->name);
 
         /* Without an invocation ID one start could not be told from the next. */
         gate->is_starting = gate->is_starting && *gate->run &&
@@ -128,13 +128,12 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
                 gate->policy = plan_find(keeper->known.look->plan, config->name)->demand->policy;
         /* The previous run has ended; drop its hold. */
-        ledger_end(ledger, config->unit, gate->run, config->name);
+        ledger_end(ledger, gate->unit, gate->run, config->name);
         ledger_want_again(ledger, config->name);
         starts_forget(starts, config->name);
-        *vec_push(starts->arena, &starts->list) =
-                (PlanStarting){arena_strdup(starts->arena, config->name),
-                               arena_strdup(starts->arena, config->unit),
-                               arena_strdup(starts->arena, gate->run), gate->policy, false};
+        *vec_push(starts->arena, &starts->list) = (PlanStarting){
+                arena_strdup(starts->arena, config->name), arena_strdup(starts->arena, gate->unit),
+                arena_strdup(starts->arena, gate->run), gate->policy, false};
         starts->is_unplanned = true;
 }
 
@@ -143,7 +142,9 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
 static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
                                    const InstanceConfig *config, const Gate *gate,
                                    const PageCount *lack, const UnitUse *earlier) {
-        TriState preference = hugetlb_limit_preference(keeper->asked.config, config->unit);
+        TriState preference = text_equals(gate->unit, config->unit)
+                                      ? hugetlb_limit_preference(keeper->asked.config, config->unit)
+                                      : TRI_NO;
         PageCounts limits =
                 hugetlb_limit_counts(arena, keeper->known.look->topology, status, config->unit);
         Reason reason = cgroup_limit_judge(keeper->root);
@@ -206,7 +207,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         const InstanceConfig *config = planned->demand->config;
         Ledger *ledger = keeper->known.look->ledger;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
-        const UnitUse *use = begin_counting(keeper, arena, view, gate, config->unit);
+        const UnitUse *use = begin_counting(keeper, arena, view, gate, gate->unit);
         /* A count that includes pages of earlier runs does not tell what this run maps. */
         bool is_counted = use && !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked, use);
@@ -218,7 +219,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         /* A plan that leaves nothing to write has not been recorded yet. */
         plan_record(keeper->known.arena, keeper->known.look->plan, ledger);
         /* Then what is reserved by nobody known is others': this run has reserved nothing yet. */
-        if (use && !is_counted && !ledger_hold(ledger, config->unit, NULL)) {
+        if (use && !is_counted && !ledger_hold(ledger, gate->unit, NULL)) {
                 ledger->left.n = 0;
                 VEC_FOREACH(reserved, &status->reserved)
                         if (!reserved->unit && !reserved->instance && !reserved->is_likely)
@@ -227,7 +228,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         }
         if (planned->pages_wanted > 0)
                 ledger_start(keeper->known.arena, ledger, config->name,
-                             &(LedgerHold){.unit = config->unit,
+                             &(LedgerHold){.unit = gate->unit,
                                            .run = gate->run,
                                            .policy = gate->policy,
                                            .is_counted = is_counted,
@@ -237,7 +238,10 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                                                        .placement = config->placement}});
         ledger_forget_refusal(ledger, config->name);
         keeper->known.is_unsaved = true;
-        keeper_forget_count(keeper, config->unit);
+        keeper_forget_count(keeper, gate->unit);
+        /* After a reload that has given the instance another unit, the look does not know this one. */
+        if (!text_equals(gate->unit, config->unit))
+                view_forget(view);
         keeper_report_start(keeper, planned, NULL);
         return (Reason){};
 }
@@ -324,11 +328,10 @@ static bool has_ended(const LedgerHold *hold, const Look *now) {
 /* What the instance would lack if its unit started now. Sets *RET_HAS_ENDED if the database has ended while its unit
  * still runs; false if it has not, or that cannot be known. */
 static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance *planned,
-                              bool *ret_has_ended) {
+                              const char *unit, bool *ret_has_ended) {
         Arena *arena = view->arena;
         const InstanceConfig *config = planned->demand->config;
-        const LedgerHold *hold =
-                ledger_hold(keeper->known.look->ledger, config->unit, config->name);
+        const LedgerHold *hold = ledger_hold(keeper->known.look->ledger, unit, config->name);
         LookInput look_input = keeper_look_input(keeper);
         PlanStartings starting = {};
 
@@ -336,7 +339,7 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
                 return (Lack){};
         vec_push_all(arena, &starting, &keeper->starts.list);
         *vec_push(arena, &starting) =
-                (PlanStarting){config->name, config->unit, hold->run, hold->policy, false};
+                (PlanStarting){config->name, unit, hold->run, hold->policy, false};
         look_input.starting = &starting;
         look_input.seen = view->seen;
         const Look *now = look_at_host(arena, &look_input);
@@ -359,7 +362,7 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
         Lack restart = {};
 
         if (!gate->is_starting && verdict_lets_start(instance->verdict) && instance->is_running)
-                restart = find_restart_lack(keeper, view, planned, &has_ended);
+                restart = find_restart_lack(keeper, view, planned, gate->unit, &has_ended);
         const Reason shortage = instance->lack.pages > 0
                                         ? plan_explain_lack(arena, planned, &instance->lack)
                                         : instance->reason;

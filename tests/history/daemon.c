@@ -451,6 +451,7 @@ static Gate gate_of(const History *history, const StartGate *start) {
         return (Gate){
                 .instance = start->instance,
                 .is_starting = is_starting(history, unit, start->instance),
+                .unit = unit->name,
                 .policy = unit->policy,
                 .group = arena_printf(history->arena, PATH_CGROUP "%s", unit->group),
                 .run = unit->run,
@@ -596,6 +597,7 @@ void daemon_claim_start(History *history, Unit *unit) {
         PoolCounts before = pool_counts(history);
         Gate gate = {
                 .instance = instance,
+                .unit = unit->name,
                 .is_starting = true,
                 .policy = unit->run_policy,
                 .group = arena_printf(arena, PATH_CGROUP "%s", unit->group),

@@ -184,6 +184,7 @@ static void reload(Host *host) {
 static void pass_gate(Host *host) {
         Gate gate = {.instance = "b",
                      .is_starting = true,
+                     .unit = "b.service",
                      .group = PATH_CGROUP "/system.slice/b.service",
                      .run = "1"};
 

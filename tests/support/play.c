@@ -270,10 +270,13 @@ const LedgerPool *pool_on_disk(const Play *play, unsigned node) {
 /* ---- gates ---- */
 
 Gate starting_as(const Play *play, const char *instance, const char *unit, const char *run) {
+        Arena *arena = play->tree->arena;
+
         return (Gate){.instance = instance,
                       .is_starting = true,
+                      .unit = unit ? unit : arena_printf(arena, "%s.service", instance),
                       .policy = {.kind = MEMORY_POLICY_ANY},
-                      .group = unit ? arena_printf(play->tree->arena, GROUPS "%s", unit) : NULL,
+                      .group = unit ? arena_printf(arena, GROUPS "%s", unit) : NULL,
                       .run = run};
 }
 

@@ -48,7 +48,7 @@ bool gate_try(Client *client, GateView *view) {
                                 &instance, &reason)) {
         case GATE_PASS:
                 if (starts(client))
-                        watch_forget_unit(&manager->watch, instance.unit);
+                        watch_forget_unit(&manager->watch, client->asking.unit);
                 client->wait.answer = (ClientAnswer){
                         true, NULL,
                         json_pack("{so}", "instance", status_instance_to_json(&instance))};
@@ -236,7 +236,7 @@ static void ask_who_starts(Client *client, const char *unit) {
 
         while (other && !(other->asking.query && text_equals(other->asking.unit, unit)))
                 other = other->next;
-        client->asking.unit = arena_strdup(client->arena, unit);
+        client->wait.gate.unit = client->asking.unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
                 Gate *gate = &client->wait.gate;
