@@ -33,25 +33,19 @@ static void drop_held(Ledger *ledger) {
 
 /* ---- the stages ---- */
 
-/* Sizes reported by gates remain known until they are stored beside the configuration. */
-static Figures keep_found(Arena *arena, const Figures *found, const Config *config) {
-        Figures kept = {};
-
+/* Sizes reported by gates remain known until they are stored beside the configuration. FOUND is later than a
+ * configuration that ASKED returns to by a rollback. */
+static void keep_found(Asked *asked, const Figures *found, bool is_rollback) {
         VEC_FOREACH(figure, found) {
-                const InstanceConfig *instance = config_find(config, figure->instance);
+                const InstanceConfig *instance = config_find(asked->config, figure->instance);
 
                 if (!instance || instance->memory_kind != MEMORY_AUTO)
                         continue;
-                const PageCounts pages = learned_pages(arena, instance, &instance->learned);
+                const PageCounts pages = learned_pages(asked->arena, instance, &instance->learned);
 
-                if (!keeper_is_later_than_file(figure, &pages))
-                        continue;
-                Figure *copy = vec_push(arena, &kept);
-
-                *copy = *figure;
-                copy->instance = instance->name;
+                if (is_rollback || keeper_is_later_than_file(figure, &pages))
+                        keeper_add_found(asked, instance->name, figure);
         }
-        return kept;
 }
 
 /* Rejects the reload because the host cannot be read, so that nothing is changed by half. */
@@ -97,7 +91,7 @@ static Look *dry_run(const Keeper *keeper, Arena *arena, const Asked *asked, con
 Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
         Asked asked = {.arena = arena, .config = config_load(keeper->root, arena, NULL)};
 
-        asked.found = keep_found(arena, &keeper->asked.found, asked.config);
+        keep_found(&asked, &keeper->asked.found, false);
         return dry_run(keeper, arena, &asked, keeper_judge(keeper, arena, false), falls);
 }
 
@@ -145,6 +139,7 @@ static void restore(Keeper *keeper) {
                 arena_free(keeper->known.arena);
         keeper->known.arena = TAKE_PTR(reload->look_arena);
         keeper->known.look = TAKE_PTR(reload->look);
+        keep_found(&reload->before, &keeper->asked.found, true);
         keeper->asked = reload->before;
         reload->before = (Asked){};
         arena_free(tried);
@@ -182,7 +177,7 @@ KeeperReload keeper_reload_try(Keeper *keeper, bool is_forced) {
         arena_free(reload->arena);
         *reload = (Reload){.arena = arena_new()};
         asked.config = config_load(keeper->root, asked.arena, NULL);
-        asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
+        keep_found(&asked, &keeper->asked.found, false);
         VEC_FOREACH(problem, &asked.config->problems.list)
                 keeper_report_diag(keeper, problem);
         /* Errors stay in the status until they are corrected. */

@@ -121,15 +121,24 @@ bool keeper_is_unstored(const Keeper *keeper, const char *instance, const PageCo
                                keeper_is_later_than_file(figure, pages));
 }
 
+void keeper_add_found(Asked *asked, const char *instance, const Figure *figure) {
+        Figure *known =
+                VEC_FIND(each, &asked->found,
+                         text_equals(each->instance, instance) &&
+                                 each->sizing.page_size_bytes == figure->sizing.page_size_bytes);
+
+        known = known ? known : vec_push(asked->arena, &asked->found);
+        *known = *figure;
+        known->instance = instance;
+}
+
 void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count) {
         const PageCounts pages = learned_pages(keeper->asked.arena, file, &file->learned);
-        Figure *known = VEC_FIND(each, &keeper->asked.found,
-                                 text_equals(each->instance, file->name) &&
-                                         each->sizing.page_size_bytes == count->page_size_bytes);
+        Figure figure = learned_figure(NULL, count);
 
-        known = known ? known : vec_push(keeper->asked.arena, &keeper->asked.found);
-        *known = learned_figure(config_find(keeper->asked.config, file->name)->name, count);
-        known->pages_in_file = page_counts_find(&pages, count->page_size_bytes);
+        figure.pages_in_file = page_counts_find(&pages, count->page_size_bytes);
+        keeper_add_found(&keeper->asked, config_find(keeper->asked.config, file->name)->name,
+                         &figure);
 }
 
 /* Reduces the hold of INSTANCE's unit to what it has mapped, if it will map no more. Returns whether it was larger. */

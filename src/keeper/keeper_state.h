@@ -283,6 +283,8 @@ LearnedNewsList keeper_take_counts(Keeper *keeper, Arena *arena, const Config *f
                                    uint64_t now_usec, bool *ret_has_changed);
 
 bool keeper_is_later_than_file(const Figure *figure, const PageCounts *pages);
+/* Adds FIGURE of INSTANCE, a name in ASKED's configuration, in place of an earlier one. */
+void keeper_add_found(Asked *asked, const char *instance, const Figure *figure);
 /* Sets the size of the instance that FILE has to COUNT. */
 void keeper_set_found(Keeper *keeper, const InstanceConfig *file, const PageCount *count);
 

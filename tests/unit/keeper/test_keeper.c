@@ -302,6 +302,26 @@ PLAY_TEST(grow) {
         assert_text(state_text(play), "a 0:70");
 }
 
+/* Nor is it lost with a reload that is rolled back: b cannot have what its file asks for. */
+PLAY_TEST(grow_during_rolled_back_reload) {
+        settle(play, "Engine=mariadb\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
+        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
+        PageCounts pages = {};
+
+        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 80};
+        keeper_grow(play->keeper, config, &pages, play->now_usec);
+        run(play);
+        play->pools[1].most = 40;
+        write_config(play, "b", "Pages=50\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        config = config_find(keeper_config(play->keeper), "a");
+        pages.items[0].pages = 120;
+        keeper_grow(play->keeper, config, &pages, play->now_usec);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REFUSED);
+        assert_text(state_text(play), "a 0:120; b 1:30");
+}
+
 /* A figure beyond the host takes nothing from what stands for the last one: neither at once nor later, and it is taken
  * up when the figure is as before. */
 PLAY_TEST(grow_beyond_the_host) {
