@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "keeper/look.h"
 
+#include "base/text.h"
 #include "host/host_use.h"
 #include "host/probe.h"
 #include "host/state.h"
@@ -9,6 +10,16 @@
 #include "model/problem.h"
 
 #include <string.h>
+
+/* A ledger that could not be stored has holds of earlier runs. */
+static bool is_of_this_run(const Root *root, Arena *arena, const LedgerHold *hold) {
+        char *run;
+
+        return !*hold->run ||
+               root_read_link(root, arena, arena_printf(arena, PATH_SYSTEMD_RUN "%s", hold->unit),
+                              &run) < 0 ||
+               text_equals(run, hold->run);
+}
 
 static Look *look_once(Arena *arena, const LookInput *input) {
         const Root *root = input->root;
@@ -26,6 +37,8 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                                : state_load(root, arena, look->topology->boot_id, &look->state);
         /* Without a file this is an empty ledger, from which no plan is made because its boot guard is undecided. */
         look->stored = input->ledger || look->state ? NULL : ledger_copy(arena, look->ledger);
+        if (!input->ledger)
+                VEC_KEEP(hold, &look->ledger->holds, is_of_this_run(root, arena, hold));
         /* The previous run of a starting unit has ended. */
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)

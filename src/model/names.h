@@ -34,7 +34,8 @@
 #define PATH_EXTENSIONS_ETC    "/etc/extension-release.d"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
 #define PATH_UNITS_ETC         "/etc/systemd/system"
-#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* systemd's socket for root */
+#define PATH_SYSTEMD_RUN       "/run/systemd/units/invocation:" /* UNIT: a link to its run's id */
+#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private"           /* systemd's socket for root */
 #define PATH_GENERATOR_DIR     "/run/systemd/generator"
 /* The journals of systemd-journald: persistent, and of this boot. */
 #define PATH_JOURNAL          "/var/log/journal"
