@@ -100,6 +100,7 @@ Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, Ho
                 status = judge_overtaken(keeper, arena, look, &look_input, &input, status);
         diags_add_all(&status->problems, &keeper->known.look->host_problems);
         diags_add_all(&status->problems, &keeper->known.look->guard_problems);
+        keeper_add_save_error(keeper, &status->problems);
         if (fault->error < 0) {
                 const Diag diag = look_fault_diag(arena, fault);
 

@@ -29,11 +29,28 @@ void keeper_save(Keeper *keeper) {
         /* Without a complete first look the file on disk is better than this ledger. */
         if (!keeper_has_started(keeper) || is_there)
                 return;
-        int r = state_save(keeper->root, keeper->known.look->ledger);
+        int before = keeper->known.save_error;
 
-        if (r < 0)
-                keeper_report(keeper, LOG_WARNING, NULL, "cannot write " PATH_LEDGER ": %s",
-                              strerror(-r));
+        keeper->known.save_error = state_save(keeper->root, keeper->known.look->ledger);
+        keeper->known.is_unsaved = keeper->known.save_error < 0;
+        if (keeper->known.save_error < 0 && keeper->known.save_error != before) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Diags problems = diags_in(arena);
+
+                keeper_add_save_error(keeper, &problems);
+                keeper_report_diag(keeper, problems.list.items);
+        }
+}
+
+void keeper_add_save_error(const Keeper *keeper, Diags *problems) {
+        if (keeper->known.save_error < 0)
+                diags_report(problems,
+                             problem_of(PROBLEM_STATE_WRITE, NULL,
+                                        "make " PATH_LEDGER " writable; hugeplan tries again"),
+                             "cannot write " PATH_LEDGER
+                             ": %s; if hugepland ends now, the next one estimates what units have "
+                             "that started since, and gives no pages back that were reserved since",
+                             strerror(-keeper->known.save_error));
 }
 
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {

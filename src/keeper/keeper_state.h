@@ -120,7 +120,8 @@ struct Keeper {
                 Arena *arena;
                 Look *look;      /* with the ledger, which changes between two looks */
                 bool is_new;     /* made at the end of a round that was not judged yet */
-                bool is_unsaved; /* the ledger has changes that are not on disk */
+                bool is_unsaved; /* the ledger has changes that are not on disk, */
+                int save_error;  /* because the last attempt to store it failed; 0: it did not */
                 /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
                  * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
                 ReadFault fault;
@@ -230,7 +231,9 @@ Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, Ho
 
 /* ---- keeper_record.c ---- */
 
+/* Stores the ledger. What could not be stored is tried again at the next look; nobody waits for it. */
 void keeper_save(Keeper *keeper);
+void keeper_add_save_error(const Keeper *keeper, Diags *problems);
 
 /* Whether the ledger equals the file that the first look has read and planned from. */
 bool keeper_is_as_stored(const Keeper *keeper);

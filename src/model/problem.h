@@ -57,6 +57,7 @@
         X(SHM_GROUP_MISSING, "shm-group-missing", ERROR, HURTS)                             \
         X(SHM_GROUP_REPLACED, "shm-group-replaced", WARNING, HURTS)                         \
         X(LIMIT_WRITE, "limit-write", ERROR, ALWAYS)                                        \
+        X(STATE_WRITE, "state-write", WARNING, ALWAYS)                                      \
         X(MOUNT_TAKEN, "mount-taken", WARNING,                                              \
           HURTS) /* something else is at an instance's mount point */                       \
         X(MOUNT_OUTDATED, "mount-outdated", WARNING,                                        \

@@ -99,6 +99,7 @@ const Message messages[] = {
         {"shm-group-missing", "d4febc9ff26e4814982bb0d2eb0bd38c"},
         {"shm-group-replaced", "a994478af8fe47928805b4c7fbd1995d"},
         {"limit-write", "99ba85b403924857a9854a037557b979"},
+        {"state-write", "283d9d21423e4392a544b76d4b230523"},
         {"mount-taken", "096f0de55c124872a77a08c2ca42974b"},
         {"mount-outdated", "3dbefde68b92432bae2dbae1cb51c2d8"},
         {"host-unreadable", "a41c6d0e7b5948f2930cb8e1d27f5a64"},

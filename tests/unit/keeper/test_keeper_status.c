@@ -130,10 +130,17 @@ PLAY_TEST(cannot_write) {
                 fill_host();
                 keeper_done(play->keeper, &operation, 0, 1);
         }
+        assert_contains(problems_of(play), "cannot write " PATH_LEDGER ": File too large; if");
+        verify(play);
         setrlimit(RLIMIT_FSIZE, &before);
-        assert_contains(text_string(&play->told), "cannot write " PATH_LEDGER ": File too large");
+        assert_int_equal(count(&play->told, "cannot write " PATH_LEDGER ": File too large"), 1);
         assert_contains(text_string(&play->told),
                         "cannot keep " PATH_SYSCTL_GUARD " up to date: File too large");
+        /* The next look stores it. */
+        assert_text(state_text(play), "-");
+        verify(play);
+        assert_text(state_text(play), "a 0:100");
+        assert_null(strstr(problems_of(play), "cannot write"));
         tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
         tree_write(play->tree, PATH_SHMMAX, "1024\n");
         round_of(play);
