@@ -137,6 +137,12 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         starts->is_unplanned = true;
 }
 
+static void add_pages(const PageCounts *limits, uint64_t page_size_bytes, uint64_t pages) {
+        VEC_FOREACH(limit, limits)
+                if (limit->page_size_bytes == page_size_bytes)
+                        limit->pages += pages;
+}
+
 /* Sets the hugetlb limit of the unit to its own pages, less the missing ones, which running units may need. A limit
  * that cannot be set is a reason to refuse the start only with Isolate=yes. */
 static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
@@ -149,12 +155,9 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                 hugetlb_limit_counts(arena, keeper->known.look->topology, status, config->unit);
         Reason reason = cgroup_limit_judge(keeper->root);
 
-        VEC_FOREACH(limit, &limits) {
-                const UnitCharge *charge =
-                        earlier ? unit_use_charge(earlier, limit->page_size_bytes) : NULL;
-
-                limit->pages += charge ? charge->reserved_pages : 0;
-        }
+        if (earlier)
+                VEC_FOREACH(charge, &earlier->charges)
+                        add_pages(&limits, charge->page_size_bytes, charge->reserved_pages);
         /* More important instances that do not run yet may have a claim to pages that the unit holds for its other
          * instances, so that the plan grants fewer, but the unit keeps them. */
         VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
@@ -163,10 +166,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                 if (!other || !text_equals(hold->unit, config->unit) ||
                     other->page_size_bytes != hold->granted.page_size_bytes)
                         continue;
-                VEC_FOREACH(limit, &limits)
-                        if (limit->page_size_bytes == other->page_size_bytes)
-                                limit->pages += sub_floored(ledger_granted_pages(&hold->granted),
-                                                            other->pages_granted);
+                add_pages(&limits, other->page_size_bytes,
+                          sub_floored(ledger_granted_pages(&hold->granted), other->pages_granted));
         }
         if (preference == TRI_NO || limits.n == 0) { /* no limit, or no huge pages */
                 if (gate->group)
