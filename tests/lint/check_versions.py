@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The version is the same wherever it stands, and so is the day of its release: meson.build,
-debian/changelog, hugeplan.spec, NEWS.md; see "Release" in CONTRIBUTING.md.
+debian/changelog, hugeplan.spec, contrib/arch/PKGBUILD, NEWS.md; see "Release" in CONTRIBUTING.md.
 
 usage: check_versions.py SOURCE-DIR
 """
@@ -36,6 +36,7 @@ def versions(texts: dict[str, str]) -> dict[str, str]:
         "debian/changelog": r"\Ahugeplan \(([^)]+)\)",
         "hugeplan.spec, Version:": r"^Version: *(\S+)$",
         "hugeplan.spec, %changelog": r"^%changelog\n\* .* - (.*)-\d+$",
+        "contrib/arch/PKGBUILD": r"^pkgver=(\S+)$",
     }
     return {place: (found(pattern, texts[place.split(",")[0]]) or ("no version",))[0]
             for place, pattern in places.items()}
@@ -76,6 +77,7 @@ def self_test() -> None:
         "debian/changelog": "hugeplan (1.2.3) unstable; urgency=medium\n\n  * New.\n\n"
                             " -- A <a@b>  Sat, 21 Nov 2026 12:00:00 +0000\n",
         "hugeplan.spec": "Version:        1.2.3\n%changelog\n* Sat Nov 21 2026 A <a@b> - 1.2.3-1\n",
+        "contrib/arch/PKGBUILD": "pkgname=hugeplan\npkgver=1.2.3\n",
         "NEWS.md": "# News\n\n## 1.2.3 (2026-11-21)\n",
     }
     wrong = [
@@ -86,6 +88,7 @@ def self_test() -> None:
         ("hugeplan.spec", "Version:        1.2.3", "Version: 1.2.2"),
         ("hugeplan.spec", "1.2.3-1", "1.2.2-1"),
         ("hugeplan.spec", "Nov 21", "Nov 99"),
+        ("contrib/arch/PKGBUILD", "1.2.3", "1.2.2"),
         ("NEWS.md", "1.2.3", "1.2.2"),
         ("NEWS.md", "2026-11-21", "2026-11-20"),
     ]
@@ -99,7 +102,7 @@ def self_test() -> None:
 def main() -> list[str]:
     self_test()
     root = pathlib.Path(sys.argv[1])
-    names = ("meson.build", "debian/changelog", "hugeplan.spec", "NEWS.md")
+    names = ("meson.build", "debian/changelog", "hugeplan.spec", "contrib/arch/PKGBUILD", "NEWS.md")
     return check({name: (root / name).read_text(encoding="utf-8") for name in names})
 
 

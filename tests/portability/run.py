@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Builds a release and runs its tests where it has to work: Debian 12, 13 and sid, gcc and clang,
-without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu; and builds its DEB.
+without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu; and builds its DEB, and
+Arch's package.
 
     tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [--table FILE] [LEG...]
 
@@ -118,6 +119,7 @@ DEB_TOOLS = ("build-essential", "debhelper")
 DEB_BOOKWORM = native("bookworm", *DEB_TOOLS)
 DEB_TRIXIE = native("trixie", *DEB_TOOLS)
 DEB_SID = native("sid", *DEB_TOOLS, "lintian")
+ARCH = native("bookworm", "makepkg", "fakeroot", "file", "libarchive-tools", "zstd")
 
 
 def cross(suite: str, *architectures: str, more: tuple[str, ...] = ()) -> Chroot:
@@ -146,7 +148,7 @@ class Leg:
     environment: tuple[str, ...] = ()
     patience: int = 3  # multiplies the tests' timeouts
     foreign: str = ""  # one of FOREIGN: cross-compiled, and run by qemu
-    deb: tuple[str, ...] = ()  # builds the DEB instead, by this command
+    package: tuple[str, ...] = ()  # builds a package instead, by this command
 
 
 def foreign_leg(name: str, chroot: Chroot, systemd: str) -> Leg:
@@ -160,7 +162,14 @@ def deb_leg(name: str, chroot: Chroot, systemd: str, *arguments: str, options: s
     """The tests of the package run where options is empty."""
     environment = (f"DEB_BUILD_OPTIONS={options}", f"DEB_BUILD_PROFILES={options}")
     return Leg(name, chroot, systemd, compiler=compiler, environment=environment,
-               deb=("dpkg-buildpackage", "--no-sign", *arguments))
+               package=("dpkg-buildpackage", "--no-sign", *arguments))
+
+
+# The release stands beside the PKGBUILD, and pacman's database is not asked.
+MAKEPKG = """source contrib/arch/PKGBUILD
+cp --recursive . "../$pkgname-$pkgver"
+tar --directory=.. --create --xz --file="contrib/arch/$pkgname-$pkgver.tar.xz" "$pkgname-$pkgver"
+cd contrib/arch && PKGEXT=.pkg.tar.zst makepkg --nodeps"""
 
 
 LEGS = (
@@ -183,6 +192,7 @@ LEGS = (
     deb_leg("deb-sid", DEB_SID, ""),
     deb_leg("deb-cross-arm64", DEB_CROSS, "257", "--build=binary", "--host-arch=arm64",
             compiler="aarch64-linux-gnu-gcc"),
+    Leg("arch-makepkg", ARCH, "252", environment=("HOME=/tmp",), package=("bash", "-ec", MAKEPKG)),
 )
 
 
@@ -211,8 +221,8 @@ class Run:
         try:
             self.chroot = self.leg.chroot.path()
             leg = self.leg
-            if leg.deb:
-                self._build_deb()
+            if leg.package:
+                self._build_package()
                 return
             cross = self._cross_file() if leg.foreign else ()
             # Optimized: gcc looks deeper, and it is what is shipped.
@@ -243,10 +253,10 @@ class Run:
         if self.leg.systemd not in ("", systemd):
             raise LegError(f"systemd should be {self.leg.systemd}, and is {systemd}")
 
-    def _build_deb(self) -> None:
+    def _build_package(self) -> None:
         """And asks the lintian of the suite that a package is reviewed in."""
         self._do("cp", "--recursive", "/mnt/source", "/mnt/build/hugeplan")
-        printed = self._do("env", "--chdir=/mnt/build/hugeplan", *self.leg.deb)
+        printed = self._do("env", "--chdir=/mnt/build/hugeplan", *self.leg.package)
         self._note_built_with(printed, re.findall(r"Run-time dependency libsystemd found: YES (\d+)", printed)[0])
         if "lintian" in self.leg.chroot.packages:
             changes = next(self.build.glob("*.changes")).name
