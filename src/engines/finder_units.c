@@ -156,6 +156,22 @@ static const struct {
          "starts a container, whose files are not this host's and are not read; " PAGES_OF_ALL},
 };
 
+/* Passes over a unit that is named like the product's but starts another program. Debian's postgresql.service, which
+ * groups the units of the clusters, starts none. */
+static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
+        const char *start = unit_file_value(unit, "Service", "ExecStart");
+        const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
+
+        if (program && engine->is_started_by_name && text_fits(engine->units, unit->name) &&
+            !text_equals(text_base_name(program), "true"))
+                finder_pass(
+                        finder, unit->name,
+                        arena_printf(
+                                finder->arena,
+                                "starts %s, which is not a known database server; if it starts one, set Unit= and Memory=auto",
+                                text_excerpt(finder->arena, program, 80)));
+}
+
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": the image is a word that is no option, path, assignment
  * or volume. */
 static bool find_container(Finder *finder, const UnitFile *unit) {
@@ -219,6 +235,8 @@ static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
                         add_unit(finder, engines[i], unit, program, is_guess);
                 is_any = is_any || program;
         }
+        for (size_t i = 0; i < n_engines && !is_any; i++)
+                pass_namesake(finder, engines[i], unit);
         return is_any;
 }
 
