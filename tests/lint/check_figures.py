@@ -20,15 +20,15 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 59_795,
-    "lines linked into hugepland": 24_387,
-    "lines linked into hugeplan-generator": 5_558,
-    "lines of tests/ and scripts/": 76_177,
+    "lines of src/": 58_160,
+    "lines linked into hugepland": 24_328,
+    "lines linked into hugeplan-generator": 5_548,
+    "lines of tests/ and scripts/": 73_839,
     "fields of the largest struct with state": 12,
-    "arenas in it": 3,
+    "arenas in it": 2,
     "booleans in it": 3,
     "circles of calls or includes": 0,
-    "words of manuals": 18_500,
+    "words of manuals": 17_940,
     "verbs": 16,
 }
 # Whose structs are kept from one event to the next, apart from those that are made for a call and dropped after it.
