@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 58_160,
     "lines linked into hugepland": 24_328,
     "lines linked into hugeplan-generator": 5_548,
-    "lines of tests/ and scripts/": 73_839,
+    "lines of tests/ and scripts/": 73_794,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
