@@ -119,7 +119,7 @@ DEB_TOOLS = ("build-essential", "debhelper")
 DEB_BOOKWORM = native("bookworm", *DEB_TOOLS)
 DEB_TRIXIE = native("trixie", *DEB_TOOLS)
 DEB_SID = native("sid", *DEB_TOOLS, "lintian")
-ARCH = native("bookworm", "makepkg", "fakeroot", "file", "libarchive-tools", "zstd")
+ARCH = native("bookworm", "makepkg", "pacman-package-manager", "file", "libarchive-tools", "xz-utils", "zstd")
 
 
 def cross(suite: str, *architectures: str, more: tuple[str, ...] = ()) -> Chroot:
