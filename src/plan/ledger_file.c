@@ -57,10 +57,10 @@ static void add_flag(Text *flags, bool is_set, const char *name) {
 static void add_granted(Text *text, const LedgerInstance *instance) {
         Text nodes = text_in(text->arena), flags = text_in(text->arena);
 
-        /* Earlier versions know these words, whatever the fields are called now. */
         VEC_FOREACH(grant, &instance->grants)
                 text_printf(&nodes, "%s%u:%" PRIu64, nodes.length > 0 ? "," : "", grant->node,
                             MIN(grant->pages, (uint64_t) INT64_MAX));
+        /* Other versions of hugeplan read these words, whatever the fields are called now. */
         add_flag(&flags, instance->is_released, "released");
         add_flag(&flags, instance->is_unitless, "loose");
         add_flag(&flags, instance->was_complete, "stood");
