@@ -187,16 +187,16 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         return (Reason){};
 }
 
-/* The kernel's counts for UNIT, which begin now at the latest: what it has already is of processes that earlier runs have
- * left behind (KillMode=process). NULL: nothing counts. */
+/* The kernel's counts for the unit of GATE, which begin now at the latest: what it has already is of processes that
+ * earlier runs have left behind (KillMode=process). NULL: nothing counts. */
 static const UnitUse *begin_counting(const Keeper *keeper, Arena *arena, const GateView *view,
-                                     const Gate *gate, const char *unit) {
+                                     const Gate *gate) {
         if (!gate->group || !view->seen ||
             cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
                 return NULL;
         host_use_read_unit(keeper->root, view->seen_arena ? view->seen_arena : keeper->known.arena,
-                           view->seen->use, view->seen->topology, unit);
-        const UnitUse *use = unit_use_find(view->seen->use, unit);
+                           view->seen->use, view->seen->topology, gate->unit);
+        const UnitUse *use = unit_use_find(view->seen->use, gate->unit);
 
         return use && use->charges.n > 0 ? use : NULL;
 }
@@ -208,7 +208,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         const InstanceConfig *config = planned->demand->config;
         Ledger *ledger = keeper->known.look->ledger;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
-        const UnitUse *use = begin_counting(keeper, arena, view, gate, gate->unit);
+        const UnitUse *use = begin_counting(keeper, arena, view, gate);
         /* A count that includes pages of earlier runs does not tell what this run maps. */
         bool is_counted = use && !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked, use);

@@ -20,7 +20,7 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 58_160,
+    "lines of src/": 58_159,
     "lines linked into hugepland": 24_328,
     "lines linked into hugeplan-generator": 5_548,
     "lines of tests/ and scripts/": 73_794,

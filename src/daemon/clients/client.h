@@ -39,9 +39,8 @@ struct Client {
                 LoopTimer timer; /* its timeout */
                 ClientAnswer answer;
         } wait;
-        /* The query whether a gate's unit is starting. One is sent at a time for each unit. */
+        /* The query whether the unit of a gate is starting, if the caller is in it. One is sent at a time for each unit. */
         struct {
-                const char *unit; /* NULL: the caller is not in it */
                 UnitQuery *query; /* pending */
                 bool is_queued;   /* waits for the query for the same unit */
                 bool is_riding; /* came before that query was sent, so that the answer is valid for it, too */

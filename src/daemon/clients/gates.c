@@ -48,7 +48,7 @@ bool gate_try(Client *client, GateView *view) {
                                 &instance, &reason)) {
         case GATE_PASS:
                 if (starts(client))
-                        watch_forget_unit(&manager->watch, client->asking.unit);
+                        watch_forget_unit(&manager->watch, client->wait.gate.unit);
                 client->wait.answer = (ClientAnswer){
                         true, NULL,
                         json_pack("{so}", "instance", status_instance_to_json(&instance))};
@@ -154,7 +154,7 @@ static void take_run(Client *client, const LoadedUnit *unit) {
 static void begin_query(Client *client);
 
 static bool is_queued_for(const Client *client, const char *unit) {
-        return client->asking.is_queued && text_equals(client->asking.unit, unit);
+        return client->asking.is_queued && text_equals(client->wait.gate.unit, unit);
 }
 
 /* Sends one query for all clients that wait for the same unit. If systemd did not answer, it is not queried again for
@@ -186,14 +186,14 @@ static void on_end(Client *client) {
         if (!client->asking.query)
                 return;
         client->asking.query = unit_query_free(client->asking.query);
-        go_on_asking(client->manager, client->asking.unit, 0);
+        go_on_asking(client->manager, client->wait.gate.unit, 0);
 }
 
 static void on_run(void *userdata, int error, const LoadedUnits *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
         Manager *manager = client->manager;
-        const char *unit = arena_strdup(arena, client->asking.unit);
+        const char *unit = arena_strdup(arena, client->wait.gate.unit);
 
         if (error < 0)
                 log_line(LOG_INFO,
@@ -218,7 +218,7 @@ static void begin_query(Client *client) {
         Manager *manager = client->manager;
         SourceNames names = {};
 
-        *vec_push(client->arena, &names) = client->asking.unit;
+        *vec_push(client->arena, &names) = client->wait.gate.unit;
         int r = unit_query_new(manager->root, client->arena, &names, UNIT_QUERY_RUN,
                                &client->asking.query);
 
@@ -234,9 +234,9 @@ static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
         const Client *other = manager->clients.first;
 
-        while (other && !(other->asking.query && text_equals(other->asking.unit, unit)))
+        while (other && !(other->asking.query && text_equals(other->wait.gate.unit, unit)))
                 other = other->next;
-        client->wait.gate.unit = client->asking.unit = arena_strdup(client->arena, unit);
+        client->wait.gate.unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
                 Gate *gate = &client->wait.gate;
@@ -259,10 +259,10 @@ static void ask_who_starts(Client *client, const char *unit) {
 void gates_ask_again(Manager *manager) {
         for (Client *client = manager->clients.first; client; client = client->next)
                 if (client->kind == CLIENT_GATE && client->wait.gate.is_starting &&
-                    client->asking.unit && !client->wait.answer.is_ready && !client->asking.query &&
-                    !client->asking.is_queued) {
+                    client->wait.gate.unit && !client->wait.answer.is_ready &&
+                    !client->asking.query && !client->asking.is_queued) {
                         client->wait.gate.has_begun = false;
-                        ask_who_starts(client, client->asking.unit);
+                        ask_who_starts(client, client->wait.gate.unit);
                 }
 }
 
