@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -234,7 +235,7 @@ def load_scenario(file: Path) -> Scenario:
 
 
 def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool = False) -> None:
-    began = time.monotonic()
+    began, used = time.monotonic(), _processor_sec()
     report.line(f"# {case.name} on {case.suite}")
     directory = logs / f"{case.name}-{case.suite}"
     shutil.rmtree(directory, ignore_errors=True)
@@ -246,7 +247,14 @@ def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool
         return
     with Disk(image, directory, is_kept) as disk:
         CaseRun(case, image, disk, origin, directory, report, is_kept).run()
-    report.line(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s")
+    report.line(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s, "
+                f"{_processor_sec() - used:.0f} s of a processor")
+
+
+def _processor_sec() -> float:
+    """Of all guests so far: how long a scenario takes depends on what else this host does."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 @dataclass(frozen=True)
