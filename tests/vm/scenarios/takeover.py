@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Over from tuned, hugeadm, a line of cron's and cloud-init's directory (of sysctl.d and a script tells `migrate`): each sets
-the pool in one boot and is imported, its line is taken out, and in the next boot the plan has the pages."""
+"""Over from hugeadm, tuned, a line of cron's and cloud-init's directory (of sysctl.d and a script tells `migrate`): each
+sets the pool and is imported, and its line is taken out. In the next boot, with all of them, the plan has the pages."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ class Way(NamedTuple):
     unit: str  # that acts at boot
     action: str = "look"  # what import says of the line
     instead: str = ""  # of the line, when it is taken out
-    is_seen: bool = False  # it is run once more, when hugepland runs
 
 
 WAYS = (
+    Way("hugeadm", 210, "/etc/systemd/system/old-pages.service", {
+        "/etc/systemd/system/old-pages.service": ONESHOT.format("/usr/bin/hugeadm --pool-pages-min 2MB:210"),
+    }, "old-pages.service", instead="ExecStart=/bin/true"),
     Way("tuned", 200, "/etc/tuned/pages/tuned.conf", {
         "/etc/tuned/pages/tuned.conf": "[main]\nsummary=pages\n[sysctl]\nvm.nr_hugepages=200\n",
         "/etc/tuned/active_profile": "pages\n",
         "/etc/tuned/profile_mode": "manual\n",
     }, "tuned.service", action="remove"),
-    Way("hugeadm", 210, "/etc/systemd/system/old-pages.service", {
-        "/etc/systemd/system/old-pages.service": ONESHOT.format("/usr/bin/hugeadm --pool-pages-min 2MB:210"),
-    }, "old-pages.service", instead="ExecStart=/bin/true", is_seen=True),
     Way("cron", 220, "/etc/cron.d/pages", {
         "/etc/cron.d/pages": "@reboot root echo 220 >/proc/sys/vm/nr_hugepages\n",
     }, "cron.service"),
@@ -64,16 +63,37 @@ def install(way: Way) -> None:
     output(f"systemctl daemon-reload; systemctl enable {way.unit}")
 
 
+def empty_the_pool() -> None:
+    """And let hugepland not run until somebody asks it."""
+    output("systemctl stop hugeplan.service; echo 0 >/proc/sys/vm/nr_hugepages")
+
+
+def over() -> None:
+    at_boot, *others = WAYS
+    sets(at_boot)
+    # Nothing is described, so that hugepland has not run before.
+    check("not known" in (of_2m(ask_import())["who"] or ""), "import says that it does not know who did")
+    empty_the_pool()
+    output(f"hugeplanctl status; systemctl restart {at_boot.unit}")
+    check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")), "hugepland saw others add them",
+          of_2m(ask_import()))
+    is_imported(at_boot)
+    for way in others:
+        for path in CONFIG.iterdir():
+            (shutil.rmtree if path.is_dir() else Path.unlink)(path)
+        empty_the_pool()
+        install(way)
+        # As at boot, by which cron goes.
+        output(f"rm -f /run/crond.reboot; systemctl restart {way.unit}")
+        sets(way)
+        is_imported(way)
+
+
 def sets(way: Way) -> None:
     check(wait_for(lambda: sum(pools().values()) == way.pages, 120), f"{way.name} sets the pool", pools())
-    # Nothing is described yet, so that hugepland has not run before.
-    check_equal("not known" in (of_2m(ask_import())["who"] or ""), way.action == "look",
-                f"{way.name}: import says that it does not know who did")
-    if way.is_seen:
-        output("systemctl stop hugeplan.service; echo 0 >/proc/sys/vm/nr_hugepages; hugeplanctl status")
-        output(f"systemctl restart {way.unit}")
-        check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")),
-              f"{way.name}: hugepland saw others add them", of_2m(ask_import()))
+
+
+def is_imported(way: Way) -> None:
     imported = ask_import("--write")
     check_equal(of_2m(imported)["set"], way.pages, f"{way.name}: import counts them")
     lines = [line for line in imported["lines"] if line["file"] == way.file]
@@ -83,25 +103,19 @@ def sets(way: Way) -> None:
     for line in lines:
         text[line["line"] - 1] = way.instead
     Path(way.file).write_text("\n".join(text) + "\n")
+    stands(way, f"{way.name}, without its line")
 
 
-def taken_over(way: Way, following: Way | None) -> None:
+def stands(way: Way, when: str) -> None:
+    check(sum(pools().values()) >= way.pages, f"{when}: the plan has as many", pools())
+    check_equal({each["verdict"] for each in status()["instances"]}, {"ready"}, f"{when}: all instances are ready")
+    check_equal(ask_import()["files"], [], f"{when}: nothing is left to import")
+
+
+def next_boot() -> None:
     """Nothing waits for what comes late at boot: the plan was made before."""
-    check(sum(pools().values()) >= way.pages, f"{way.name}: the plan has as many after a boot without its line", pools())
-    check_equal({each["verdict"] for each in status()["instances"]}, {"ready"}, f"{way.name}: all instances are ready")
-    check_equal(ask_import()["files"], [], f"{way.name}: nothing is left to import")
-    for path in CONFIG.iterdir():
-        (shutil.rmtree if path.is_dir() else Path.unlink)(path)
-    output(f"systemctl disable {way.unit}")
-    if following:
-        install(following)
+    check_equal([way.name for way in WAYS if unit(way.unit) == "failed"], [], "next boot: all of them run as before")
+    stands(WAYS[-1], "next boot")
 
 
-def boots() -> tuple[Boot, ...]:
-    made = []
-    for way, following in zip(WAYS, (*WAYS[1:], None)):
-        made += [Boot(lambda way=way: sets(way)), Boot(lambda way=way, following=following: taken_over(way, following))]
-    return tuple(made)
-
-
-SCENARIO = Scenario(nodes=(Node("1536M"),), files=WAYS[0].files, enable=(WAYS[0].unit,), boots=boots())
+SCENARIO = Scenario(nodes=(Node("1536M"),), files=WAYS[0].files, enable=(WAYS[0].unit,), boots=(Boot(over, limit_sec=600), Boot(next_boot)))
