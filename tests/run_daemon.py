@@ -281,28 +281,6 @@ class Host:
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
-    def fail_unit(self, unit: str) -> pathlib.Path:
-        """Its gate has refused it: systemd removes its control group, which is returned for another start."""
-        group = self.path(f"sys/fs/cgroup/system.slice/{unit}")
-        return group.rename(self.path(f"{unit}.group"))
-
-    def take_pages(self, node: int, pages: int, pid: int, unit: str) -> None:
-        """A process of that unit maps and touches 2M pages of the node."""
-        pool = self.pool_path(node).parent
-        with self.kernel.shared():
-            left = read_count(pool / "free_hugepages") - pages
-            replace(pool / "free_hugepages", f"{left}\n")
-            self.kernel.add_up(pool.name)
-        start = 0x7F0000000000
-        file = "file=/anon_hugepage\\040(deleted)"
-        self.write(f"proc/{pid}/status", f"Name:\tthief\nPid:\t{pid}\nPPid:\t1\n"
-                                         f"HugetlbPages:\t{pages * 2048:8} kB\n")
-        self.write(f"proc/{pid}/cgroup", f"0::/system.slice/{unit}\n")
-        self.write(f"proc/{pid}/maps", f"{start:x}-{start + pages * 2 * MIB:x} rw-s 00000000 "
-                                       f"00:0f {pid}         /anon_hugepage (deleted)\n")
-        self.write(f"proc/{pid}/numa_maps", f"{start:x} default {file} huge dirty={pages} "
-                                            f"N{node}={pages} kernelpagesize_kB=2048\n")
-
     def leave_free(self, node: int, mib: int) -> None:
         """So much memory is left on the node, and no page cache that could be reclaimed."""
         meminfo = self.path(f"sys/devices/system/node/node{node}/meminfo")
@@ -439,38 +417,6 @@ def test_second_run_writes_nothing(host: Host, fixture: str = "two-nodes-hole") 
     check("are reserved" not in host.log(daemon), host.log(daemon))
 
 
-def test_killed_and_restarted(host: Host, fixture: str = "two-nodes-hole") -> None:
-    """Killed at any point, the next run converges, and knows its own pages again."""
-    host.config("20-pg.conf", "[Instance]\nPages=10000\n")
-    host.config("30-small.conf", SMALL)
-    for delay in (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.08):
-        daemon = host.spawn()
-        time.sleep(delay)
-        host.kill(daemon)
-    daemon = host.start()
-    check((host.pool(0), host.pool(2)) == (5000, 5010), f"{host.pool(0)} {host.pool(2)}")
-    host.kill(daemon)
-    check(host.path(SOCKET).exists(), "a killed daemon leaves its socket behind")
-    host.remove_config("20-pg.conf")
-    host.start()
-    check((host.pool(0), host.pool(2)) == (0, 10), "its own pages are given back, all of them")
-
-
-def test_intent_is_recorded_first(host: Host, fixture: str = "eight-nodes") -> None:
-    """What is about to be written stands in the ledger first: else a daemon that is killed in between
-    would take its own pages for another's."""
-    host.config("20-pg.conf", "[Instance]\nPages=150000\n")
-    host.spawn()
-    end = time.monotonic() + PATIENCE
-    while (now := host.pool(0)) <= 0 and time.monotonic() < end:
-        pass
-    check(host.path(LEDGER).exists(), "the ledger is there when the first page is")
-    found, reserved = next(map(int, row[2:4]) for row in ledger(host, "pool") if row[:2] == ["0", str(2 * MIB)])
-    check(reserved >= now and found == 0, f"{now} pages, but {found} were found and {reserved} are to be there")
-    check([row[0] for row in ledger(host, "instance")] == ["pg"], str(ledger(host, "instance")))
-    wait_until("the rest", lambda: host.path(SOCKET).exists() and host.is_idle())
-
-
 def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     host.start()
@@ -514,92 +460,6 @@ def test_hangup_reloads(host: Host, fixture: str = "one-node") -> None:
     wait_until("the reload", lambda: host.pool(0) == 1000)
 
 
-def test_terminated_at_once(host: Host, fixture: str = "one-node") -> None:
-    """A stop is heard between two slices, however much is asked for."""
-    host.config("20-pg.conf", "[Instance]\nPages=6000\n")
-    for delay in (0.0, 0.01, 0.03):
-        daemon = host.spawn()
-        time.sleep(delay)
-        daemon.terminate()
-        daemon.wait(PATIENCE)
-        check(daemon.returncode in (0, -signal.SIGTERM), str(daemon.returncode))
-        host.daemons.remove(daemon)
-    host.stop(host.start())
-    check(host.pool(0) == 6000, "the next run converges")
-
-
-class BlockedFile:
-    """An attribute whose write takes its time, such as `demote` of a pool, where a split must be done
-    by the time that the write returns: a pipe, full until then."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        self.path = path
-        self.path.unlink(missing_ok=True)
-        os.mkfifo(self.path)
-        self.pipe = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(self.pipe, b"x" * 4096)
-
-    def is_opened_by(self, pid: int) -> bool:
-        for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                if entry.readlink() == self.path:
-                    return True
-        return False
-
-    def finish(self) -> str:
-        """Lets the write return; what was written. Later ones are quick."""
-        replace(self.path, "")
-        written = b""
-        end = time.monotonic() + PATIENCE
-        while not written.endswith(b"\n") and time.monotonic() < end:
-            with contextlib.suppress(BlockingIOError):
-                written += os.read(self.pipe, 1 << 20)
-        os.close(self.pipe)
-        return written.decode().lstrip("x").strip()
-
-
-def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
-    """Small pages cannot be had but by splitting found ones, and large ones are wanted too: the pool
-    that is split grows again in the same round."""
-    wrapper = []
-    if os.geteuid() == 0:  # root could write to what is read-only
-        wrapper = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
-        if not shutil.which("setpriv"):
-            return
-    host.config("20-big.conf", "[Instance]\nPages=8\nPageSize=1G\nNodes=0\n")
-    host.config("30-small.conf", "[Instance]\nPages=600\nPageSize=2M\nNodes=0\nPriority=90\n")
-    small, large = host.pool_path(0), host.pool_path(0, 1048576)
-    host.write(str(large.parent.relative_to(host.root) / "demote_size"), "2048kB\n")
-    demote = BlockedFile(large.parent / "demote")
-    small.chmod(0o444)
-    daemon = host.spawn(*wrapper)
-    wait_until("the split", lambda: demote.is_opened_by(daemon.pid))
-    host.set_pool(0, 6, 1048576)
-    small.chmod(0o644)
-    host.set_pool(0, 1024)
-    small.chmod(0o444)
-    check(demote.finish() == "2", "as many as are needed are split")
-    wait_until("the round", lambda: host.path(SOCKET).exists() and host.is_idle())
-    check((host.pool(0, 1048576), host.pool(0)) == (8, 1024), host.log(daemon))
-    check(host.verdicts() == {"big": "ready", "small": "ready"}, host.log(daemon))
-    found = {int(size): int(found) for node, size, found, *_ in ledger(host, "pool") if node == "0"}
-    check(found == {1 << 30: 6, 2 * MIB: 1024}, f"what was split was found: {found}")
-    host.remove_config("20-big.conf")
-    check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6, "only its own large pages are given back")
-
-
-def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:
-    host.config("20-ora.conf", "[Instance]\nPages=20\nPageSize=1G\n")
-    host.start()
-    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (10, 10), "existing pages count")
-    host.remove_config("20-ora.conf")
-    host.config("30-other.conf", "[Instance]\nPages=2\nPageSize=1G\n")
-    check(host.ctl("reload").returncode == 0, "it can be reloaded")
-    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (8, 8), "what was found stays")
-
-
 def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
     """Others lower a pool below what was found: the ledger stays readable."""
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
@@ -611,25 +471,6 @@ def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
     daemon = host.start()
     check("broken" not in host.log(daemon), host.log(daemon))
     check(host.verdicts() == {"ora": "ready"}, str(host.verdicts()))
-
-
-def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
-    host.config("00-host.conf", "[Host]\nExistingPages=keep\n")
-    host.config("20-pg.conf", PG)
-    daemon = host.start()
-    host.set_pool(2, 123)
-    wait_until("the repair", lambda: host.pool(2) == 500)
-    wait_until("the verdict", lambda: host.verdicts() == {"pg": "ready"} and host.is_idle())
-    check("drift" in host.log(daemon), host.log(daemon))
-    # What others add is theirs, and stays; within ten seconds of a repair it may be what they have moved.
-    time.sleep(10.5)
-    host.set_pool(0, 600)
-    wait_until("it is seen", lambda: "drift: node 0 has 600 pages" in host.log(daemon))
-    time.sleep(2)
-    check(host.is_idle() and host.pool(0) == 600, f"others' pages are not taken away: {host.log(daemon)}")
-    host.remove_config("20-pg.conf")
-    check(host.ctl("reload").returncode == 0, "it can be reloaded")
-    check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
 
 
 def test_pages_that_others_add_stay(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -677,33 +518,6 @@ def test_drift_of_the_host_points_to_who_did_it(host: Host, fixture: str = "two-
     check(f"drift: /{THP}/enabled is no longer 'never'{POINTER}\n" in host.log(daemon), host.log(daemon))
     found = " ".join(host.ctl("check").stdout.split())
     check(f"/etc/tmpfiles.d/thp.conf:1: /{THP}/enabled: 'madvise' works against the plan" in found, found)
-
-
-def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole") -> None:
-    """Though it is repaired at once."""
-    host.config("20-pg.conf", PG)
-    host.start()
-    with subprocess.Popen(["timeout", "20", *host.hugeplanctl, f"--root={host.root}", "--json=short",
-                           "status", "--watch"],
-                          stdout=subprocess.PIPE, text=True, env=common.ENVIRONMENT) as watching:
-        check(json.loads(watching.stdout.readline())["instances"][0]["verdict"] == "ready", "at first")
-        host.set_pool(2, 123)
-        verdicts = []
-        while "lost" not in verdicts or verdicts[-1] != "ready":
-            verdicts.append(json.loads(watching.stdout.readline())["instances"][0]["verdict"])
-            check(len(verdicts) < 20, str(verdicts))
-        watching.terminate()
-    check(host.pool(2) == 500, "it is repaired")
-
-
-def test_gate_waits_for_the_repair(host: Host, fixture: str = "two-nodes-hole") -> None:
-    """Whether the daemon has heard of what was taken or not; without Unit= this is the only gate."""
-    host.config("20-pg.conf", "[Instance]\nPages=1000\n")
-    host.start()
-    for lowered in (499, 123, 0):
-        host.set_pool(2, lowered)
-        done = host.ctl("wait", "pg")
-        check(done.returncode == 0 and host.pool(2) == 500, f"{done} {host.pool(2)}")
 
 
 def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> None:
@@ -950,36 +764,6 @@ def test_part_stays(host: Host, fixture: str = "one-node") -> None:
         check(host.ctl("reload").returncode == 0 and host.pool(0) == pages, "nothing was taken")
         if not unit:
             check(host.gate("part.service", "part").returncode == 0, "it may start with its part")
-
-
-def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
-    """Pages that somebody takes between the reservation and the gate: refused with who it was while no
-    memory is left, else made up for."""
-    host.config("00-host.conf", "[Host]\nKeepFree=64M\n")
-    host.config("20-pg.conf", PG)
-    unlimited(host, "pg.service")
-    for size in ("1GB", "2MB"):
-        host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.rsvd.current", "0\n")
-        host.write(f"sys/fs/cgroup/system.slice/pg.service/hugetlb.{size}.numa_stat", "total=0 N0=0 N2=0\n")
-    host.start()
-    check(host.gate("pg.service", "pg").returncode == 0, "all its pages are free")
-    for node in (0, 2):
-        host.leave_free(node, 64)
-    host.take_pages(0, 400, 4711, "batch.service")
-    done = host.gate("pg.service", "pg")
-    check(done.returncode == 1, done.stdout + done.stderr)
-    check("pg: refused: others use 400 pages of 2M (800M)" in done.stderr, done.stderr)
-    check("pg: used by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr, done.stderr)
-    # Until systemd has removed its group, it may be using the pages itself.
-    group = host.fail_unit("pg.service")
-    wait_until("others are to blame", lambda: host.call("Wait", {"instance": "pg"})
-               ["parameters"].get("reasonId") == "taken")
-
-    group.rename(host.path("sys/fs/cgroup/system.slice/pg.service"))
-    host.leave_free(2, 16 * 1024)
-    # The counts of this kernel follow a moment after the write.
-    wait_until("pages for both", lambda: host.gate("pg.service", "pg").returncode == 0)
-    check(host.pool(0) + host.pool(2) == 1400, f"{host.pool(0)} {host.pool(2)}")
 
 
 ORACLE = "[Instance]\nEngine=oracle\nUser=oracle\nUnit=ora.service\nPages=100\n"

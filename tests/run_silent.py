@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -24,8 +25,8 @@ import time
 from collections.abc import Callable, Iterator
 
 import common
-from common import check, wait_until
-from run_daemon import PG, SOCKET, BlockedFile, Host, Server, listen, main
+from common import PATIENCE, check, wait_until
+from run_daemon import PG, SOCKET, Host, Server, listen, main, replace
 
 SOON = 25.0  # of 3
 REMEDY = "systemctl restart hugeplan.service"
@@ -367,6 +368,36 @@ EXTEND = r"EXTEND_TIMEOUT_USEC=(\d+)$"
 def extensions(lines: list[str]) -> list[float]:
     found = [re.match(EXTEND, line) for line in lines]
     return [int(match[1]) / 1e6 for match in found if match]
+
+
+class BlockedFile:
+    """An attribute whose write takes its time, such as the kernel's memory.reclaim: a pipe, full until then."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.path.unlink(missing_ok=True)
+        os.mkfifo(self.path)
+        self.pipe = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(self.pipe, b"x" * 4096)
+
+    def is_opened_by(self, pid: int) -> bool:
+        for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.readlink() == self.path:
+                    return True
+        return False
+
+    def finish(self) -> None:
+        """Lets the write return. Later ones are quick."""
+        replace(self.path, "")
+        written = b""
+        end = time.monotonic() + PATIENCE
+        while not written.endswith(b"\n") and time.monotonic() < end:
+            with contextlib.suppress(BlockingIOError):
+                written = os.read(self.pipe, 1 << 20)
+        os.close(self.pipe)
 
 
 def blocked_start(host: Host, boot_timeout: str) -> tuple[Manager, subprocess.Popen[bytes],

@@ -23,7 +23,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -158,8 +157,8 @@ class Live:
     def log(self, daemon: subprocess.Popen[bytes]) -> str:
         return (self.directory / f"log-{daemon.pid}").read_text()
 
-    def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
-        return self.spawn_as(*wrapper, str(self.hugepland))
+    def spawn(self) -> subprocess.Popen[bytes]:
+        return self.spawn_as(str(self.hugepland))
 
     def spawn_to_kill(self, at: int) -> subprocess.Popen[bytes]:
         """Before its so many-th system call; with 0, when it is stopped, and then it has counted them."""
@@ -177,8 +176,8 @@ class Live:
         wait_until("the first round", lambda: daemon.poll() is not None
                    or self.phase() in ("idle", "retrying"))
 
-    def start(self, *wrapper: str) -> subprocess.Popen[bytes]:
-        daemon = self.spawn(*wrapper)
+    def start(self) -> subprocess.Popen[bytes]:
+        daemon = self.spawn()
         self.wait_for_round(daemon)
         check(daemon.poll() is None, f"hugepland ended:\n{self.log(daemon)}")
         return daemon
@@ -195,28 +194,6 @@ class Live:
 
 
 # ---- tests ----
-
-def test_reserves(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\n")
-    daemon = live.start()
-    check(persistent() == 64, f"{persistent()} pages are there")
-    check(live.verdicts() == {"a": "ready"}, str(live.verdicts()))
-    check(live.ctl("wait", "a").returncode == 0, "its gate opens")
-    live.stop(daemon)
-    check(persistent() == 64, "the pages stay when the daemon stops")
-    check(live.ctl("wait", "a").returncode == 0, "the gate opens without a daemon, too")
-
-
-def test_refuses_more_than_there_is(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=10000000\nPageSize=2M\n")
-    live.config("30-b.conf", "[Instance]\nPages=16\nPageSize=2M\nPriority=1\n")
-    before = available_bytes()
-    daemon = live.start()
-    check(live.verdicts() == {"a": "refused", "b": "ready"}, str(live.verdicts()))
-    check(persistent() == 16, "nothing is asked for in vain")
-    check(available_bytes() > before - (1 << 30), "no memory is gone")
-    live.stop(daemon)
-
 
 def test_never_shrinks_what_is_held(live: Live) -> None:
     set_pool(20)
@@ -322,30 +299,6 @@ def test_signals_do_not_cut_writes_short(live: Live) -> None:
     live.stop(daemon)
 
 
-def test_second_run_writes_nothing(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\nEngine=postgresql\n")
-    live.stop(live.start())
-    strace = shutil.which("strace")
-    trace = live.directory / "trace"
-    daemon = live.start(*([strace, "-f", "-qq", "-e", "trace=open,openat,openat2,creat", "-o",
-                           str(trace)] if strace else []))
-    log = live.log(daemon)
-    check(": write:" not in log and "write: " not in log, log)
-    if strace:
-        opened = [line for line in trace.read_text().splitlines()
-                  if ("O_WRONLY" in line or "O_RDWR" in line)
-                  and ("sys/" in line or "proc/" in line) and "/run/" not in line]
-        check(not opened, "\n".join(opened))
-        # The daemon is a child of strace, which passes no signal on to it.
-        children = pathlib.Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text()
-        for child in children.split():
-            os.kill(int(child), signal.SIGTERM)
-        daemon.wait(PATIENCE)
-        live.daemons.remove(daemon)
-    else:
-        live.stop(daemon)
-
-
 def test_transparent_huge_pages(live: Live) -> None:
     if not (THP / "enabled").exists():
         return
@@ -356,44 +309,6 @@ def test_transparent_huge_pages(live: Live) -> None:
     check(chosen(THP / "enabled") == "never", chosen(THP / "enabled"))
     check(all(chosen(path) in ("never", "inherit") for path in thp_files()[1:]), "all sizes")
     check(MIN_FREE.read_text() == "71234\n", f"vm.min_free_kbytes is {MIN_FREE.read_text()}")
-    live.stop(daemon)
-
-
-def test_gates(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\n")
-    live.config("30-large.conf", "[Instance]\nPages=10000000\nPageSize=2M\n")
-    live.config("40-partly.conf",
-                "[Instance]\nPages=10000000\nPageSize=64K,1M,4M\nShortage=degrade\n")
-    live.config("50-broken.conf", "[Instance]\nPages=eight\n")
-    daemon = live.start()
-    for name, code in (("a", 0), ("large", 1), ("broken", 1), ("nobody", 4), ("partly", 0)):
-        done = live.ctl("wait", "--timeout=1h", name)
-        check(done.returncode == code, f"{name}: {done.returncode}\n{done.stderr}")
-    check("50-broken.conf:2: Pages: 'eight'" in live.ctl("wait", "broken").stderr, "it is named")
-    live.stop(daemon)
-
-
-def test_slow_clients(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\n")
-    daemon = live.start()
-    clients = []
-    for text in (b"", b'{"method":', b"\0"):
-        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        client.connect(str(RUNTIME / "org.hugeplan.Manager"))
-        client.sendall(text)
-        clients.append(client)
-    done = live.ctl("wait", "a")
-    check(done.returncode == 0 and not done.stderr, f"another one is answered by the daemon: {done.stderr}")
-    for client in clients:
-        client.close()
-    live.stop(daemon)
-
-
-def test_drift_is_repaired(live: Live) -> None:
-    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\n")
-    daemon = live.start()
-    (HUGEPAGES / "nr_hugepages").write_text("0\n")
-    wait_until("the repair", lambda: persistent() == 64, 10)
     live.stop(daemon)
 
 
