@@ -45,13 +45,13 @@ TESTS = ["plan", "scene_stories", "escalation", "attempt", "limits", "fit",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "ledger",
          "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
-         "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults",
-         "keeper_status", "keeper_stories", "plan-properties", "escalation-properties",
+         "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_faults",
+         "keeper_stories", "plan-properties", "escalation-properties",
          "histories", "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
 SANITIZED_TESTS = ["plan", "scene_stories", "topology", "escalation", "fit",
                    "changes", "boot_guard", "thp_plan", "limits", "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
-                   "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status", "keeper_stories"]
+                   "keeper", "keeper_gate", "keeper_faults", "keeper_stories"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]

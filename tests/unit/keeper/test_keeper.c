@@ -1,84 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The keeper on a host that is a directory: rounds, gates, reloads, units that stop; after each what is on disk. */
+/* The keeper on a host that is a directory, where stories (test_keeper_stories.c) would be long: what happens many
+ * times or in many ways, pools of larger pages, a host that is full. */
 
 #include "support/play.h"
 #include "support/testing.h"
 
+#include "apply/host_apply.h"
 #include "base/size.h"
+#include "host/state.h"
 #include "model/names.h"
 
-#define LOWERED(pages)                                             \
-        "drift: node 0 has " pages " pages of 2M instead of 100; " \
-        "'hugeplanctl check' lists what may set it\n"
-
-/* ---- rounds ---- */
-
-/* What is short is tried again; what trying has shown goes to the next. */
-PLAY_TEST(short) {
-        begin(play, "Pages=100\nNodes=0\nPriority=60", "Pages=30\nNodes=0");
-
-        play->pools[0].most = 40;
-        round_of(play);
-        assert_int_equal(play->pools[0].total, 30);
-        assert_verdict(play, "a", "refused");
-        assert_int_equal(status_of(play, "a")->reason.kind, REASON_FRAGMENTED);
-        assert_verdict(play, "b", "ready");
-        assert_true(keeper_wants_retry(play->keeper, play->now_usec));
-        assert_false(keeper_wants_retry(play->keeper, play->now_usec + 3600 * USEC_PER_SEC));
-        play->pools[0].most = UINT64_MAX;
-        keeper_begin(play->keeper, KEEPER_RETRY, play->now_usec);
-        run(play);
-        assert_int_equal(play->pools[0].total, 130);
-        assert_verdict(play, "a", "ready");
-}
-
-/* ---- what others change ---- */
-
-/* What is planned may do with less meanwhile, and want more again later: nobody has asked for that either. */
-PLAY_TEST(drift_stays_reported) {
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
-        write_config(play, "a", "Pages=100\nNodes=0");
-        boot(play);
-        round_of(play);
-        set_pool(play, 0, 60);
-        /* No memory for more, and then there is. */
-        tree_write(play->tree, arena_printf(play->tree->arena, NODE_FORMAT "meminfo", 0u),
-                   "Node 0 MemTotal: 16777216 kB\nNode 0 MemFree: 1048576 kB\n");
-        for (int i = 0; i < 2; i++)
-                assert_false(verify(play));
-        show_host(play);
-        for (int i = 0; i < 2; i++)
-                assert_false(verify(play));
-        keeper_reload(play->keeper, false, play->now_usec);
-        assert_text(run(play), "0:100");
-}
+#include <signal.h>
+#include <sys/stat.h>
 
 /* ---- gates ---- */
-
-/* It is refused with the reason, as long as rounds bring it no nearer; and when its pages are there after
- * all, somebody is told to start it. */
-PLAY_TEST(gate_refuses) {
-        begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
-        Gate gate = starting(play, "a", "a.service");
-
-        play->pools[0].most = 60;
-        round_of(play);
-        assert_contains(let_start(play, &gate), "refuse: ");
-        assert_uint_in_range(play->n_rounds, 1, 2);
-        assert_null(strstr(state_text(play), "hold"));
-        stop_unit(play, "a.service", 0, 0);
-        assert_null(strstr(problems_of(play), "the last start of"));
-        play->pools[0].most = UINT64_MAX;
-        round_of(play);
-        assert_verdict(play, "a", "ready");
-        assert_contains(problems_of(play), "the last start of a.service was refused: ");
-        assert_contains(problems_of(play), "systemctl start a.service");
-        /* It was started. */
-        gate = starting(play, "a", "a.service");
-        assert_text(let_start(play, &gate), "pass");
-        assert_null(strstr(problems_of(play), "the last start of"));
-}
 
 /* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
 PLAY_TEST(start_is_believed_once) {
@@ -129,33 +65,7 @@ PLAY_TEST(starts_of_one_unit_are_believed_once) {
         use_pages(play, "x.service", 0, 0);
 }
 
-/* ---- units that stop ---- */
-
 /* ---- reload ---- */
-
-PLAY_TEST(reload) {
-        Arena *arena = play->tree->arena;
-
-        settle(play, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
-        write_config(play, "a", "Pages=120\nNodes=0");
-        remove_config(play, "b");
-        write_config(play, "c", "Pages=7\nNodes=1");
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
-        run(play);
-        const KeeperReloadResult result = keeper_reload_result(play->keeper);
-
-        assert_int_equal(result.state, KEEPER_RELOAD_APPLIED);
-        assert_int_equal(result.problems.list.n, 0);
-        assert_int_equal(result.changes.n, 3);
-        assert_text(change_format(arena, &result.changes.items[0]),
-                    "a: grown from 100 to 120 pages of 2M");
-        assert_text(change_format(arena, &result.changes.items[1]), "c: added, 7 pages of 2M");
-        assert_text(change_format(arena, &result.changes.items[2]), "b: removed, 30 pages of 2M");
-        assert_int_equal(result.pools.n, 2);
-        assert_text(pool_change_format(arena, &result.pools.items[1]),
-                    "node 1: 30 -> 7 pages of 2M");
-        assert_text(state_text(play), "a 0:120; c 1:7");
-}
 
 /* What likely ran for an instance without a unit is others' when that is gone, or wants less: never another's. Which of
  * two it ran for goes by name only: where one of them wants less, or nothing, it may have been that one. */
@@ -206,191 +116,267 @@ PLAY_TEST(likely_stays) {
         }
 }
 
-/* It looked well, and memory turned out to be fragmented: what was tried is taken back, and whoever stood
- * has what he had. */
-/* Beside what a unit keeps that runs somebody would not fit: that can be seen, too. */
-PLAY_TEST(reload_refused_beside_who_runs) {
-        Gate gate = starting(play, "a", "a.service");
+/* ---- what was done ---- */
 
-        settle(play, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
-        assert_text(let_start(play, &gate), "pass");
-        write_config(play, "a", "Pages=600\nNodes=1\nUnit=a.service");
-        write_config(play, "b", "Pages=700\nNodes=0");
-        play->pools[1].total = 7; /* of others, who have come meanwhile */
-        show_host(play);
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
-        assert_text(run(play), "-");
-        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+/* The last 200 are remembered, without a gap. */
+PLAY_TEST(attempts_are_bounded) {
+        begin(play, "Pages=1000\nShortage=degrade", NULL);
+        const Attempt *before = NULL;
 
-        assert_contains(problems_text(play->tree->arena, &result.problems),
-                        "b is ready, and would no longer be allowed to start");
-        assert_text(round_of(play), "-");
-        assert_int_equal(
-                topology_pool(keeper_look(play->keeper)->topology, 1, 2 * MIB)->total_pages, 7);
-        assert_text(state_text(play), "a 0:600; b 0:300; hold a.service/a 600 any counted run r1");
-        /* By force both are laid elsewhere. */
-        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
-        run(play);
-        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
-        assert_verdict(play, "b", "refused");
+        for (unsigned node = 0; node < NODES; node++)
+                play->pools[node] = (PlayedPool){.most = 0, .more = 1};
+        round_of(play);
+        const Attempts *attempts = &keeper_judge(play->keeper, play->tree->arena, false)->attempts;
+
+        assert_int_equal(attempts->n, 200);
+        VEC_FOREACH(attempt, attempts) {
+                if (before && before->node == attempt->node)
+                        assert_int_equal(attempt->record.pages_before, before->record.pages_after);
+                before = attempt;
+        }
+        assert_int_equal(before->node, 1);
+        assert_int_equal(before->record.pages_after, play->pools[1].total);
 }
 
-/* While it is tried, what stood stays; one that is killed in between has not made it. */
-PLAY_TEST(reload_killed) {
+/* ---- larger pages that are split ---- */
+
+#define LARGE_FORMAT "/sys/devices/system/node/node%u/hugepages/hugepages-1048576kB/%s"
+
+static void show_large_pool(const Play *play, unsigned node, unsigned pages) {
+        static const char *const counts[] = {"nr_hugepages", "free_hugepages"};
+        const Tree *tree = play->tree;
+
+        for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+                tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, counts[i]),
+                           arena_printf(tree->arena, "%u\n", pages));
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "surplus_hugepages"), "0\n");
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "demote"), "");
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "demote_size"), "2048kB\n");
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/resv_hugepages", "0\n");
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/demote_size", "2048kB\n");
+}
+
+/* What comes from pages that were found was found, too: it stays when nobody wants it any more. */
+PLAY_TEST(split) {
+        const char *wrong;
         ApplyOperation operation;
 
-        settle(play, "Pages=100\nNodes=0", NULL);
-        write_config(play, "a", "Pages=100\nNodes=1");
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
-        assert_true(keeper_next(play->keeper, play->now_usec, &operation));
-        assert_int_equal(operation.node, 1);
-        assert_int_equal(play->pools[0].total, 100);
-        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
-        react(play, &operation);
-        boot(play);
-        round_of(play);
-        assert_text(state_text(play), "a 1:100");
-        assert_int_equal(play->pools[0].total, 0);
-        assert_int_equal(play->pools[1].total, 100);
+        for (unsigned node = 0; node < NODES; node++)
+                show_large_pool(play, node, 2);
+        set_pool(play, 0, NODE_PAGES); /* memory has no more */
+        begin(play, "Pages=1100\nPageSize=2M\nNodes=0", NULL);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        while (keeper_next(play->keeper, 0, &operation)) {
+                assert_int_equal(operation.move.action, ESCALATION_DEMOTE);
+                show_large_pool(play, 0, 1);
+                set_pool(play, 0, NODE_PAGES + 512);
+                keeper_done(play->keeper, &operation, 0, 1);
+        }
+        assert_verdict(play, "a", "ready");
+        const Ledger *ledger = state_load(play->tree->root, play->tree->arena, "boot", &wrong);
+
+        assert_int_equal(ledger_pool(ledger, 0, GIB)->found_pages, 1);
+        assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, NODE_PAGES + 512);
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, 0);
+        assert_text(run(play), "-");
 }
 
-/* ---- changes by hand ---- */
+/* ---- parts (Shortage=degrade), and who may have of them what nobody has mapped ---- */
 
-PLAY_TEST(release) {
+#define PART "Pages=1500\nNodes=0\nUnit=a.service\nShortage=degrade\n"
+
+static uint64_t limit_of(const Play *play, const char *unit) {
+        const char *path = arena_printf(play->tree->arena, GROUPS "%s/hugetlb.2MB.rsvd.max", unit);
+        uint64_t bytes;
+
+        return root_read_u64(play->tree->root, path, &bytes) < 0 ? 0 : bytes / (2 * MIB);
+}
+
+/* a was let start with a part of 1,000 pages, and has mapped some. */
+static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         Gate gate = starting(play, "a", "a.service");
 
-        settle(play, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
-        keeper_release(play->keeper, "a", play->now_usec);
-        assert_text(run(play), "0:0");
-        const PoolChanges changes = keeper_pool_changes(play->keeper, play->tree->arena);
-
-        assert_int_equal(changes.n, 1);
-        assert_text(pool_change_format(play->tree->arena, &changes.items[0]),
-                    "node 0: 100 -> 0 pages of 2M");
-        assert_verdict(play, "a", "refused");
-        assert_int_equal(status_of(play, "a")->reason.kind, REASON_RELEASED);
-        assert_text(state_text(play), "a released; b 1:30");
-        assert_text(round_of(play), "-");
-        assert_false(keeper_wants_retry(play->keeper, play->now_usec));
-        /* The next start wants them again. */
-        assert_text(let_start(play, &gate), "pass");
-        assert_int_equal(play->n_rounds, 1);
-        assert_text(state_text(play), "a 0:100; b 1:30; hold a.service/a 100 any counted run r1");
-        /* A unit that runs keeps its own. */
-        keeper_release(play->keeper, "a", play->now_usec);
-        assert_text(run(play), "-");
-        assert_int_equal(play->pools[0].total, 100);
+        settle(play, lines, NULL);
+        assert_text(let_start(play, &gate), "degraded");
+        tree_write(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.current",
+                   arena_printf(play->tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
+        play->reserved = mapped;
+        show_host(play);
 }
 
-/* What a gate has found out holds until a reload finds it in the files, and beyond. */
-PLAY_TEST(grow) {
-        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
-        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
-        PageCounts pages = {};
+/* Whoever is more important and short has as many of them as it misses, and no more. */
+TEST(more_important) {
+        static const struct {
+                const char *part;
+                uint64_t mapped;
+                unsigned priority;
+                const char *answer;
+                uint64_t left;   /* to the part, by its limit too; 0: nothing was taken */
+                uint64_t others; /* have mapped so many */
+        } rows[] = {
+                {PART, 0, 90, "pass", 940},      {PART, 940, 90, "pass", 940},
+                {PART, 980, 90, "refuse", 980},  {PART, 1000, 90, "refuse", 0},
+                {PART, 0, 50, "refuse", 0},      {PART "Isolate=no\n", 0, 90, "refuse", 0},
+                {PART, 0, 90, "pass", 640, 300},
+        };
 
-        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 120};
-        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
-        run(play);
-        assert_text(state_text(play), "a 0:120");
-        assert_false(keeper_grow(play->keeper, config, &pages, play->now_usec));
-        pages.items[0].pages = 70;
-        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
-        run(play);
-        assert_int_equal(play->pools[0].total, 70);
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
-        run(play);
-        assert_text(state_text(play), "a 0:70");
-}
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Play *play = play_new();
+                Gate gate = starting(play, "b", "b.service");
 
-/* Nor is it lost with a reload that is rolled back: b cannot have what its file asks for. */
-PLAY_TEST(grow_during_rolled_back_reload) {
-        settle(play, "Engine=mariadb\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
-        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
-        PageCounts pages = {};
+                begin_part(play, row->part, row->mapped);
+                write_config(play, "b",
+                             arena_printf(play->tree->arena,
+                                          "Pages=60\nNodes=0\nUnit=b.service\nPriority=%u\n",
+                                          row->priority));
+                keeper_reload(play->keeper, false, play->now_usec);
+                run(play);
+                start_unit(play, "b.service", 0, 0);
+                play->reserved += row->others;
+                show_host(play);
+                assert_contains(pass_gate(play, &gate), row->answer);
+                const LedgerHold *hold =
+                        ledger_hold(keeper_look(play->keeper)->ledger, "a.service", "a");
 
-        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 80};
-        keeper_grow(play->keeper, config, &pages, play->now_usec);
-        run(play);
-        play->pools[1].most = 40;
-        write_config(play, "b", "Pages=50\nNodes=1");
-        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
-        config = config_find(keeper_config(play->keeper), "a");
-        pages.items[0].pages = 120;
-        keeper_grow(play->keeper, config, &pages, play->now_usec);
-        run(play);
-        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REFUSED);
-        assert_text(state_text(play), "a 0:120; b 1:30");
-}
-
-/* A figure beyond the host takes nothing from what stands for the last one: neither at once nor later, and it is taken
- * up when the figure is as before. */
-PLAY_TEST(grow_beyond_the_host) {
-        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
-        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
-        PageCounts pages = {};
-
-        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 323};
-        keeper_grow(play->keeper, config, &pages, play->now_usec);
-        run(play);
-        pages.items[0].pages = 2560;
-        keeper_grow(play->keeper, config, &pages, play->now_usec);
-        assert_text(run(play), "-");
-        for (int i = 0; i < 2; i++) {
-                assert_verdict(play, "a", "refused");
-                assert_int_equal(play->pools[0].total, 323);
-                assert_text(state_text(play), "a 0:323");
-                assert_text(round_of(play), "-");
+                assert_int_equal(ledger_granted_pages(&hold->granted),
+                                 row->left ? row->left : 1000);
+                if (row->left)
+                        assert_int_equal(limit_of(play, "a.service"), row->left);
+                play_free(play);
         }
-        pages.items[0].pages = 323;
-        keeper_grow(play->keeper, config, &pages, play->now_usec);
-        assert_text(run(play), "-");
-        assert_verdict(play, "a", "ready");
 }
 
-/* As many as its gate has found out: */
-static void run_grown(Play *play, uint64_t pages) {
-        PageCounts found = {};
+/* A gate that would open for a part opens last. */
+TEST(opens_last) {
+        static const struct {
+                unsigned priority;
+                bool is_due, is_last;
+                const char *answer;
+        } rows[] = {
+                {90, true, false, "b, which is more important, lacks pages"},
+                {90, true, true, "degraded"},
+                {90, false, false, "degraded"}, /* nothing will come */
+                {50, true, false, "degraded"},
+        };
 
-        begin(play, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
-        *vec_push(play->tree->arena, &found) = (PageCount){2 * MIB, pages};
-        keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "a"), &found,
-                    play->now_usec);
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Play *play = play_new();
+                Gate gate = starting(play, "a", "a.service");
+
+                begin(play, PART,
+                      row->priority == 90 ? "Pages=2000\nNodes=0\nUnit=b.service\nPriority=90\n"
+                                          : "Pages=2000\nNodes=0\nUnit=b.service\n");
+                gate.is_due = row->is_due;
+                gate.is_last = row->is_last;
+                round_of(play);
+                assert_contains(let_start(play, &gate), row->answer);
+                play_free(play);
+        }
+}
+
+/* Others have taken memory of what KeepFree= leaves: the node has it back, as far as nobody has mapped it. */
+TEST(host_is_short) {
+        static const struct {
+                uint64_t mapped, lost, left;
+                bool runs;
+        } rows[] = {
+                {0, 100, 900, true},     {950, 100, 950, true}, {0, 100, 900, false},
+                {1000, 100, 1000, true}, {0, 500, 500, false},  {0, 0, 1000, false},
+        };
+
+        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
+                Play *play = play_new();
+
+                if (row->runs)
+                        begin_part(play, PART, row->mapped);
+                else {
+                        settle(play, PART, NULL);
+                }
+                assert_int_equal(play->pools[0].total, 1000);
+                play->pools[0].lost = row->lost;
+                show_host(play);
+                if (verify(play))
+                        run(play);
+                assert_int_equal(play->pools[0].total, row->left);
+                /* Then nothing is left to do. */
+                assert_false(verify(play));
+                play_free(play);
+        }
+}
+
+/* ---- what it writes besides ---- */
+
+PLAY_TEST(guard_of_pool) {
+        begin(play, "Pages=1\nNodes=0", NULL);
+        struct stat before, after;
+
+        assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
+        round_of(play);
+        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD), guard_text(play->tree->arena, 1));
+        /* What is as it should be is not written again. */
+        stat(tree_path(play->tree, PATH_SYSCTL_GUARD), &before);
+        round_of(play);
+        stat(tree_path(play->tree, PATH_SYSCTL_GUARD), &after);
+        assert_int_equal(before.st_ino, after.st_ino);
+        write_config(play, "a", "Pages=30\nNodes=0");
+        keeper_reload(play->keeper, false, 0);
         run(play);
-}
-
-static const char *reload(Play *play) {
-        keeper_reload(play->keeper, true, play->now_usec);
-        run(play);
-        return state_text(play);
-}
-
-/* Whose size is given has none that was found out, and who has gone neither: also when it is as before. */
-PLAY_TEST(grow_is_forgotten) {
-        run_grown(play, 120);
-
-        write_config(play, "a", "Engine=mariadb\nPages=50\nNodes=0\nUnit=a.service");
-        assert_text(reload(play), "a 0:50");
-        write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
-        assert_text(reload(play), "a 0:50"); /* what stood, until it is known */
-        assert_int_equal(status_of(play, "a")->reason.kind, REASON_SIZE_UNKNOWN);
-        run_grown(play, 120);
-        assert_text(state_text(play), "a 0:120");
+        assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD), guard_text(play->tree->arena, 30));
         remove_config(play, "a");
-        assert_text(reload(play), "-");
-        write_config(play, "a", "Engine=mariadb\nNodes=0\nUnit=a.service");
-        assert_text(reload(play), "-");
+        keeper_reload(play->keeper, false, 0);
+        run(play);
+        assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
 }
 
-/* What stands in the configuration was found out later, and all else is derived from it. */
-PLAY_TEST(grow_is_learned) {
-        run_grown(play, 120);
+/* Files cannot be made longer: as where a file system is full. */
+static struct rlimit fill_host(void) {
+        struct rlimit before;
 
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
-                   "[Instance]\nPages=2M:80\n");
-        assert_text(reload(play), "a 0:80");
-        run_grown(play, 120);
-        assert_text(state_text(play), "a 0:120");
-        tree_write(play->tree, "/etc/hugeplan.d/a.conf.d/90-learned.conf",
-                   "[Instance]\nX-Seen=2M:60\nX-SeenUnit=a.service\n");
-        assert_text(reload(play), "a 0:60");
+        signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, before.rlim_max});
+        return before;
+}
+
+/* What cannot be written is told, and tried again with the next round. */
+PLAY_TEST(cannot_write) {
+        ApplyOperation operation;
+
+        tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
+        tree_write(play->tree, PATH_SHMMAX, "1024\n");
+        tree_write(play->tree, PATH_SHMALL, "1\n");
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
+        begin(play, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
+        const struct rlimit before = fill_host();
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_contains(problems_of(play), "cannot set " PATH_THP "/enabled: File too large");
+        assert_contains(problems_of(play), "cannot set " PATH_SHMMAX ": File too large");
+        assert_null(strstr(text_string(&play->noted), " now "));
+        while (keeper_next(play->keeper, 0, &operation)) {
+                setrlimit(RLIMIT_FSIZE, &before);
+                react(play, &operation);
+                fill_host();
+                keeper_done(play->keeper, &operation, 0, 1);
+        }
+        assert_contains(problems_of(play), "cannot write " PATH_LEDGER ": File too large; if");
+        verify(play);
+        setrlimit(RLIMIT_FSIZE, &before);
+        assert_int_equal(count(&play->told, "cannot write " PATH_LEDGER ": File too large"), 1);
+        assert_contains(text_string(&play->told),
+                        "cannot keep " PATH_SYSCTL_GUARD " up to date: File too large");
+        /* The next look stores it. */
+        assert_text(state_text(play), "-");
+        verify(play);
+        assert_text(state_text(play), "a 0:100");
+        assert_null(strstr(problems_of(play), "cannot write"));
+        tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
+        tree_write(play->tree, PATH_SHMMAX, "1024\n");
+        round_of(play);
+        assert_null(strstr(problems_of(play), "cannot set"));
+        assert_contains(text_string(&play->noted), "transparent huge pages are now 'never'");
+        assert_contains(text_string(&play->noted), PATH_SHMMAX " is now 209715200");
+        assert_text(state_text(play), "a 0:100");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Gates, where more than one thing happens at once: several starts, rounds that bring a little each, a host
- * that cannot be read meanwhile. The plain cases are in test_keeper.c. */
+/* Gates, where more than one thing happens at once: several starts, and a status that is older than the pools. The plain
+ * cases are told in keeper_gate.stories. */
 
 #include "support/play.h"
 #include "support/testing.h"
@@ -10,56 +10,6 @@
 #include "model/names.h"
 
 static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
-
-/* ---- rounds for a gate ---- */
-
-/* b.service runs, and may take 30 of the pages of node 1 to which a is bound; memory gives five more there than
- * a wants. */
-static Gate gate_beside_taker(Play *play) {
-        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
-        Gate first = starting(play, "b", "b.service"), gate = starting(play, "a", "a.service");
-
-        settle(play, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
-        assert_text(let_start(play, &first), "pass");
-        set_pool(play, 1, play->pools[1].most = 105);
-        start_unit(play, "a.service", 0, 0);
-        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_UNKNOWN};
-        return gate;
-}
-
-/* As long as each brings it nearer, but no more than eight: whoever starts is waiting. */
-PLAY_TEST(rounds_are_bounded) {
-        Gate gate = gate_beside_taker(play);
-        const char *answer;
-        size_t n_rounds = 0;
-
-        for (; text_equals(answer = try_gate(play, &gate, true), "wait"); n_rounds++) {
-                play->pools[1].most++;
-                round_of(play);
-        }
-        assert_int_equal(n_rounds, 8);
-        assert_contains(answer,
-                        "refuse: 17 of its 100 pages of 2M (200M) are not reserved for it alone");
-}
-
-/* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
-PLAY_TEST(rounds_that_bring_a_little) {
-        static const uint64_t most[] = {105, 128, 129};
-        Gate gate = gate_beside_taker(play);
-
-        set_pool(play, 1, play->pools[1].most = 60);
-        assert_text(try_gate(play, &gate, true), "wait");
-        round_of(play);
-        for (size_t i = 0; i < ARRAY_LEN(most); i++) {
-                assert_text(try_gate(play, &gate, true), "wait");
-                play->pools[1].most = most[i];
-                round_of(play);
-        }
-        assert_text(try_gate(play, &gate, true), "wait");
-        play->pools[1].most = 130;
-        round_of(play);
-        assert_text(try_gate(play, &gate, true), "pass");
-}
 
 /* What lasts for a while is waited for: memory that a retry may find, pages that are about to be put back, a node that
  * the kernel knows of. Who starts in part, or never could, hears it at once. */
@@ -105,52 +55,7 @@ TEST(pending) {
         }
 }
 
-/* Nor where they have put it back; and as long as they have not, nothing else is written either. */
-PLAY_TEST(report_only_put_back) {
-        Gate gate = starting(play, "a", "a.service"), asking = {"a", .run = ""};
-
-        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
-        begin(play, hundred, "Pages=30\nNodes=1\nUnit=b.service");
-        play->pools[1].most = 10;
-        round_of(play);
-        play->pools[0].total = 60;
-        play->pools[1].most = UINT64_MAX;
-        show_host(play);
-        asking.instance = "b";
-        assert_contains(try_gate(play, &asking, true), "refuse: node 1 gave 10 of 30");
-        start_unit(play, "a.service", 0, 0);
-        assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
-        stop_unit(play, "a.service", 0, 0);
-        set_pool(play, 0, 100);
-        assert_false(keeper_verify(play->keeper, false, true, 0, &(bool){false}));
-        asking = (Gate){"b", .run = ""};
-        assert_text(try_gate(play, &asking, true), "wait");
-        assert_text(round_of(play), "1:30");
-        assert_text(try_gate(play, &asking, true), "pass");
-        gate = starting_as(play, "a", "a.service", "r2");
-        start_unit(play, "a.service", 0, 0);
-        assert_text(try_gate(play, &gate, true), "pass");
-}
-
 /* ---- several starts ---- */
-
-/* Who maps more than was known when the plan was made is covered before anybody is said to have lost something: what
- * is judged is planned from the same counts. */
-PLAY_TEST(judged_as_planned) {
-        const Status *status;
-
-        settle(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
-               "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
-        assert_int_equal(play->pools[1].total, 100);
-        start_unit(play, "b.service", 0, 0); /* without its gate */
-        assert_verdict(play, "a", "pending");
-        status = keeper_judge(play->keeper, play->tree->arena, false);
-        assert_true(status->wants_round);
-        assert_text(status->phase, "reserving");
-        assert_contains(round_of(play), "1:130");
-        assert_verdict(play, "a", "ready");
-        assert_false(keeper_judge(play->keeper, play->tree->arena, false)->wants_round);
-}
 
 /* Twice others lower the pools, and twice the neighbour without a policy is restarted, through its gate and past it,
  * before the daemon looks and after: nobody is lost whom a round would serve. */
@@ -320,24 +225,6 @@ PLAY_TEST(older_status) {
                                 "1 of its 100 pages of 2M (200M) is not reserved for it alone");
                 keeper_end_gates(play->keeper, &view);
                 stop_unit(play, "a.service", 0, 0);
-        }
-}
-
-/* ---- who wants nothing, and what is not known ---- */
-
-/* Where its control group is not known no hugetlb limit is tried, though one is asked for. */
-PLAY_TEST(unknown_group) {
-        static const char *const preferences[] = {"", "\nIsolate=yes"};
-
-        for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
-                const char *lines =
-                        arena_printf(play->tree->arena, "%s%s", hundred, preferences[i]);
-                Gate gate = starting(play, "a", NULL);
-
-                gate.run = i == 0 ? "r1" : "r2";
-                settle(play, lines, "Pages=30\nNodes=0");
-                assert_text(pass_gate(play, &gate), "pass");
-                assert_text(text_string(&play->told), "");
         }
 }
 

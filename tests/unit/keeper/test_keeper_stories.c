@@ -111,6 +111,20 @@ static const char *do_set(void *context, const StoryLine *line) {
         return NULL;
 }
 
+static const char *do_now(void *context, const StoryLine *line) {
+        Story *story = context;
+        story->play->now_usec = story_number_at(line, 1);
+        return NULL;
+}
+
+static const char *do_failed_boots(void *context, const StoryLine *line) {
+        Story *story = context;
+        BootGuard guard = {.failed_boots = story_number_at(line, 1), .boot_id = "before"};
+
+        assert_int_equal(boot_count_save(story->play->tree->root, line->arena, &guard), 0);
+        return NULL;
+}
+
 static const char *do_total(void *context, const StoryLine *line) {
         Story *story = context;
         const PlayedPool *pools = story->play->pools;
@@ -179,6 +193,23 @@ static const char *do_next(void *context, const StoryLine *line UNUSED) {
                 keeper_next(story->play->keeper, story->play->now_usec, &story->operation));
 }
 
+/* NAME PAGES, as its gate has found out */
+static const char *do_grow(void *context, const StoryLine *line) {
+        Story *story = context;
+        Keeper *keeper = story->play->keeper;
+        PageCounts pages = {};
+
+        *vec_push(line->arena, &pages) = (PageCount){2 * MIB, story_number_at(line, 2)};
+        return story_yes(keeper_grow(keeper, config_find(keeper_config(keeper), line->words[1]),
+                                     &pages, story->play->now_usec));
+}
+
+static const char *do_host_written(void *context, const StoryLine *line) {
+        Story *story = context;
+        keeper_note_host_written(story->play->keeper, story_number_at(line, 1));
+        return NULL;
+}
+
 static const char *do_verify(void *context, const StoryLine *line) {
         Story *story = context;
         return story_yes(verify_as(story->play, story_has_word(line, "memory"),
@@ -223,6 +254,22 @@ static const char *do_reloaded(void *context, const StoryLine *line) {
         if (text_equals(what, "problems"))
                 return problems_text(line->arena, &result.problems);
         return story_number(line, text_equals(what, "changes") ? result.changes.n : result.pools.n);
+}
+
+/* What a reload has changed of instances and "pools"; "by-hand": what was released. */
+static const char *do_changed(void *context, const StoryLine *line) {
+        Story *story = context;
+        const KeeperReloadResult result = keeper_reload_result(story->play->keeper);
+        const PoolChanges by_hand = keeper_pool_changes(story->play->keeper, line->arena);
+        Text text = text_in(line->arena);
+
+        if (line->words[1])
+                VEC_FOREACH(pool, story_has_word(line, "pools") ? &result.pools : &by_hand)
+                        text_printf(&text, "%s\n", pool_change_format(line->arena, pool));
+        else
+                VEC_FOREACH(change, &result.changes)
+                        text_printf(&text, "%s\n", change_format(line->arena, change));
+        return text_string(&text);
 }
 
 /* "is working": what the keeper says of itself. */
@@ -283,6 +330,46 @@ static const char *do_problems(void *context, const StoryLine *line UNUSED) {
         return problems_of(story->play);
 }
 
+/* "PHASE, VERDICT": of the host. */
+static const char *do_judged(void *context, const StoryLine *line) {
+        Story *story = context;
+        const Status *status =
+                keeper_judge(story->play->keeper, line->arena, story_has_word(line, "retrying"));
+
+        return arena_printf(line->arena, "%s, %s%s", status->phase, verdict_name(status->verdict),
+                            status->wants_round ? ", wants a round" : "");
+}
+
+static const char *do_last_problem(void *context, const StoryLine *line) {
+        Story *story = context;
+        const Diags *problems = &keeper_judge(story->play->keeper, line->arena, false)->problems;
+        const Diag *last = &problems->list.items[problems->list.n - 1];
+
+        return arena_printf(line->arena, "%s: %s", last->id, last->remedy);
+}
+
+/* "NODE:BEFORE->AFTER" */
+static const char *do_attempts(void *context, const StoryLine *line) {
+        Story *story = context;
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(attempt, &keeper_judge(story->play->keeper, line->arena, false)->attempts)
+                text_printf(&text, "%s%u:%" PRIu64 "->%" PRIu64, text.length > 0 ? " " : "",
+                            attempt->node, attempt->record.pages_before,
+                            attempt->record.pages_after);
+        return text_string(&text);
+}
+
+/* Of the last event of a pool: "BEFORE, WANTED". */
+static const char *do_moved(void *context, const StoryLine *line) {
+        const HistoryFigures *moved = &((Story *) context)->play->moved;
+
+        return arena_printf(line->arena, "%" PRIu64 ", %s", moved->pages_before.value,
+                            moved->pages_wanted.is_known ? arena_printf(line->arena, "%" PRIu64,
+                                                                        moved->pages_wanted.value)
+                                                         : "-");
+}
+
 static Text *events(Story *story, const char *which) {
         return text_equals(which, "told") ? &story->play->told : &story->play->noted;
 }
@@ -316,9 +403,17 @@ static const char *do_status(void *context, const StoryLine *line) {
                                                                 : instance->until_restart != NULL);
 }
 
+/* "ahead": what a reload would do; nobody falls by it. */
 static const char *do_planned(void *context, const StoryLine *line) {
         Story *story = context;
-        return grants_text(line->arena, keeper_look(story->play->keeper)->plan, line->words[1]);
+        const Keeper *keeper = story->play->keeper;
+        Diags falls = diags_in(line->arena);
+        const Look *look = text_equals(line->words[0], "ahead")
+                                   ? keeper_look_ahead(keeper, line->arena, &falls)
+                                   : keeper_look(keeper);
+
+        assert_int_equal(falls.list.n, 0);
+        return grants_text(line->arena, look->plan, line->words[1]);
 }
 
 /* Pages of the pool of 2M of a node. */
@@ -436,31 +531,40 @@ static const char *do_beside_taker(void *context, const StoryLine *line UNUSED) 
 /* ---- telling ---- */
 
 static const StoryVerb verbs[] = {
-        {"asks", do_asks},
+        {"ahead", do_planned},
         {"ask", do_try}, /* and no round may be run for it */
+        {"asks", do_asks},
+        {"attempts", do_attempts},
         {"begin", do_begin},
         {"beside-taker", do_beside_taker},
         {"bind", do_bind},
         {"boot", do_plain},
         {"break-host", do_plain},
+        {"changed", do_changed},
         {"clear", do_clear},
         {"config", do_config},
         {"count", do_count},
         {"done", do_plain},
+        {"failed-boots", do_failed_boots},
         {"file", do_file},
         {"forget", do_forget},
         {"found", do_pages},
         {"found-on-disk", do_pages},
         {"gate", do_gate},
-        {"was-complete", do_was_complete},
+        {"grow", do_grow},
         {"hold-back", do_plain},
         {"host", do_host},
+        {"host-written", do_host_written}, /* by somebody, at that time */
         {"is", do_is},
         {"is-starting", do_is_starting},
+        {"judged", do_judged},
+        {"last-problem", do_last_problem},
         {"link", do_link},
         {"mend-host", do_plain},
+        {"moved", do_moved},
         {"next", do_next},
         {"noted", do_events},
+        {"now", do_now}, /* in microseconds */
         {"number", do_number},
         {"others", do_pages},
         {"pass", do_pass}, /* rounds as long as it waits */
@@ -494,6 +598,7 @@ static const StoryVerb verbs[] = {
         {"verdict", do_status},
         {"verify", do_verify}, /* "memory": it has changed; "only": nothing may be repaired now */
         {"wait-for-end", do_wait_for_end},
+        {"was-complete", do_was_complete},
         {"was-refused", do_was_refused},
         {"write", do_write},
 };
