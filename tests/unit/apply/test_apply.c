@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is written, and what is made of the answer: pools, transparent huge pages, the ledger on disk,
- * and who belongs to a unit. The test plays the kernel between writing and reading back. */
+/* What is written, and what is made of the answer: pools as stories (apply.stories), transparent huge pages, the ledger
+ * on disk, and who belongs to a unit. The test plays the kernel between writing and reading back.
+ *
+ *     config a Pages=4 PageSize=1G     as config_line() takes it
+ *     pool 1 2M 100                    the pool has so many pages, all of them free; `ours`: they are ours to give back
+ *     hold, unit                       lines of running_make()
+ *     plan -> 1:2M:0->4                the steps of the plan, which is made of what is there now
+ *     most 40, room 61, reserved 30    the kernel gives no more pages of 2M; has so many MiB free; others have mapped so many
+ *     after-write reserved=1 surplus=5 what becomes so as soon as a write is over
+ *     all -> 1G@0:write1               all that is done to carry the plan out; `next`, `perform` and `done EPERM`: a move
+ */
 
 #include "apply/apply.h"
 #include "apply/host_apply.h"
@@ -10,7 +19,7 @@
 #include "host/state.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
-#include "support/testing.h"
+#include "support/story.h"
 #include "support/tree.h"
 
 #include <sys/resource.h>
@@ -30,7 +39,7 @@ static void set_pool(const Tree *tree, unsigned node, unsigned kib, uint64_t pag
 }
 
 /* On top of what is there. */
-static void set_surplus(const Tree *tree, unsigned node, uint64_t surplus) {
+static void add_surplus(const Tree *tree, unsigned node, uint64_t surplus) {
         uint64_t pages = 0;
 
         if (surplus == 0)
@@ -69,590 +78,301 @@ static void make_host(const Tree *tree) {
                            "0\n");
 }
 
-typedef struct Run {
-        const Tree *tree;
-        const Config *config;
-        const Topology *topology;
-        Ledger *ledger;
-        Plan *plan;
-        Apply *apply;
-        Text trace;          /* "1G@0:w2 2M@1:w512 ..." */
-        uint64_t free_bytes; /* of the node that is written to; 0: more than enough */
-        uint64_t most_pages; /* a kernel that gives no more than this of 2M pages on a node */
-} Run;
-
-/* With a plan that is made beside RUNNING, or within LIMITS; either may be NULL. */
-static Run run_of(const Tree *tree, const Config *config, Ledger *ledger, const Running *running,
-                  const PoolLimits *limits) {
-        Run run = {
-                .tree = tree,
-                .config = config,
-                .topology = probe_topology(tree->root, tree->arena),
-                .ledger = ledger,
-                .trace = text_in(tree->arena),
-                .most_pages = UINT64_MAX,
-        };
-
-        run.plan = running ? plan_beside(tree->arena, config, run.topology, ledger, running)
-                           : plan_with(tree->arena, config, run.topology, ledger, limits);
-        const ApplyInput input = {
-                .root = tree->root,
-                .config = config,
-                .topology = run.topology,
-                .ledger = ledger,
-                .plan = run.plan,
-                .deadline_usec = UINT64_MAX,
-        };
-
-        run.apply = apply_new(tree->arena, &input);
-        return run;
-}
-
-/* What the next plan is told of pools that stay below their targets. */
-static PoolLimits limits_of(const Run *run) {
-        return apply_limits(run->tree->arena, run->apply,
-                            probe_topology(run->tree->root, run->tree->arena));
-}
-
-static const Config *config_of(const Tree *tree, const char *lines) {
-        return config_line(tree->arena, "a %s", lines);
-}
-
-static Run run_new(const Tree *tree, const char *lines) {
-        return run_of(tree, config_of(tree, lines), ledger_new(tree->arena, ""), NULL, NULL);
-}
-
-static void note(Run *run, const ApplyOperation *operation) {
-        text_printf(&run->trace, "%s%s@%u:%s", run->trace.length > 0 ? " " : "",
-                    format_page_size(run->tree->arena, operation->page_size_bytes), operation->node,
-                    escalation_action_name(operation->move.action));
-        if (operation->move.action == ESCALATION_WRITE)
-                text_printf(&run->trace, "%" PRIu64, operation->move.pages);
-}
-
-/* The kernel: a write that gets fewer pages succeeds. */
-static void react(Run *run, const ApplyOperation *operation) {
-        uint64_t pages = MIN(operation->move.pages, run->most_pages);
-
-        if (operation->move.action != ESCALATION_WRITE || operation->page_size_bytes != 2 * MIB)
-                return;
-        set_pool(run->tree, operation->node, 2048, pages);
-        if (run->free_bytes > 0) {
-                run->free_bytes -= (pages - operation->pages_before) * 2 * MIB;
-                set_free(run->tree, operation->node, run->free_bytes);
-        }
-}
-
-static void run_all(Run *run) {
-        ApplyOperation operation;
-
-        while (apply_next(run->apply, 0, &operation)) {
-                note(run, &operation);
-                int r = apply_perform(run->tree->root, &operation);
-
-                react(run, &operation);
-                apply_done(run->apply, &operation, r, 1000);
-        }
-}
-
-TREE_TEST(order) {
-        const Config *config =
-                config_line(tree->arena, "a Pages=4 PageSize=1G; b Pages=10 PageSize=2M");
-
-        make_host(tree);
-        Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
-
-        run_all(&run);
-        /* The largest pages first, node by node. */
-        assert_text(run.trace.string, "1G@0:write1 1G@0:write2 1G@1:write1 1G@1:write2 "
-                                      "2M@0:write5 2M@1:write5");
-        assert_text(tree_read(tree, pool_path(tree, 1, 1048576, "nr_hugepages")), "2\n");
-        assert_text(tree_read(tree, pool_path(tree, 0, 2048, "nr_hugepages")), "5\n");
-}
-
-TREE_TEST(lowered_first) {
-        Ledger *ledger = ledger_new(tree->arena, "");
-
-        make_host(tree);
-        set_pool(tree, 1, 2048, 100);
-        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 100};
-        Run run =
-                run_of(tree, config_of(tree, "Pages=1\nPageSize=1G\nNodes=0"), ledger, NULL, NULL);
-
-        run_all(&run);
-        assert_text(run.trace.string, "2M@1:write0 1G@0:write1");
-}
-
-/* What is tried where memory is in pieces: by the files of the node that is short, and of the host. */
-TREE_TEST(attempts) {
-        static const char compact[] = "/sys/devices/system/node/node%u/compact";
-        const Config *config = config_line(
-                tree->arena, "00 [Host] DropCaches=yes; a Pages=100 PageSize=2M Nodes=1");
-
-        make_host(tree);
-        tree_write(tree, PATH_DROP_CACHES, "");
-        Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
-
-        run.most_pages = 40;
-        run_all(&run);
-        assert_text(tree_read(tree, PATH_DROP_CACHES), "1");
-        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 1)), "1");
-        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 0)), "");
-}
-
-/* The node, or its memory, has gone meanwhile: nothing is written, and it is told why. */
-TREE_TEST(gone) {
-        static const char *const files[] = {
-                "/sys/devices/system/node/node1/meminfo",
-                "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
-        };
-        ApplyOperation operation;
-        size_t n;
-
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-                make_host(tree);
-                Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=1");
-
-                remove(tree_path(tree, files[i]));
-                assert_false(apply_next(run.apply, 0, &operation));
-                const ApplyResult *results = apply_results(run.apply, &n);
-
-                assert_int_equal(n, 1);
-                assert_int_equal(results[0].error, -ENOENT);
-        }
-}
-
-/* ---- giving back ---- */
-
 static void set_reserved(const Tree *tree, uint64_t pages) {
         tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
                    arena_printf(tree->arena, "%" PRIu64 "\n", pages));
 }
 
-/* 100 pages of 2M on each node, which are ours to give back. */
-static Run lowering_run(const Tree *tree, const char *holds) {
-        Ledger *ledger = ledger_new(tree->arena, "");
-
-        make_host(tree);
-        for (unsigned node = 0; node < 2; node++) {
-                set_pool(tree, node, 2048, 100);
-                *vec_push(tree->arena, &ledger->pools) = (LedgerPool){node, 2 * MIB, 0, 100};
-        }
-        ledger->holds = running_make(tree->arena, holds).holds;
-        return run_of(tree, config_make(tree->arena, NULL), ledger, NULL, NULL);
-}
-
-/* In one write: slices of it would be as many looks at what is promised. */
-TREE_TEST(lowering) {
-        Run run = lowering_run(tree, "");
-
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write0 2M@1:write0");
-}
-
-/* Somebody has mapped pages since the plan was made. */
-TREE_TEST(lowering_is_clamped) {
-        Run run = lowering_run(tree, "");
-
-        assert_text(steps_text(tree->arena, run.plan), "0:2M:100->0 1:2M:100->0");
-        set_reserved(tree, 30);
-        run_all(&run);
-        /* Nobody knows where he may take them. */
-        assert_text(run.trace.string, "2M@0:write30 2M@1:write30");
-        run = lowering_run(tree, "");
-        set_reserved(tree, 100);
-        run_all(&run);
-        assert_text(text_string(&run.trace), "");
-}
-
-/* Whose they are, the control group tells: then they are kept where he can take them. */
-TREE_TEST(lowering_beside_unit) {
-        static const char group[] = "/sys/fs/cgroup/system.slice/a.service";
-        Run run = lowering_run(tree, "hold a.service a 2M= bind=1 counted\n");
-
-        set_reserved(tree, 30);
-        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.current", group),
-                   "62914560\n");
-        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.numa_stat", group),
-                   "total=0 N0=0 N1=0\n");
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write0 2M@1:write30");
-}
-
-/* Somebody maps pages in the very moment in which they are given back: they are taken back at once, as
- * many as he was promised and no more than there were. */
-TREE_TEST(lowering_is_undone) {
-        static const struct {
-                uint64_t reserved;
-                const char *trace;
-                uint64_t surplus; /* of others, who take them after the write */
-        } cases[] = {
-                {0, "2M@0:write0 2M@1:write0"},
-                {0, "2M@0:write0 2M@1:write5",
-                 5}, /* as many stay free as the host has surplus pages */
-                {1, "2M@0:write0 2M@0:write1 2M@1:write1"},
-                {40, "2M@0:write0 2M@0:write40 2M@1:write40"},
-                {100, "2M@0:write0 2M@0:write100"},
-                {170, "2M@0:write0 2M@0:write100"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Run run = lowering_run(tree, "");
-                ApplyOperation operation;
-
-                while (apply_next(run.apply, 0, &operation)) {
-                        note(&run, &operation);
-                        assert_int_equal(apply_perform(tree->root, &operation), 0);
-                        set_reserved(tree, cases[i].reserved);
-                        react(&run, &operation);
-                        set_surplus(tree, operation.node, cases[i].surplus);
-                        apply_done(run.apply, &operation, 0, 1000);
-                }
-                assert_text(run.trace.string, cases[i].trace);
-        }
-}
-
-/* Where the kernel does not give back as many, it is not asked again. */
-TREE_TEST(lowering_is_undone_once) {
-        Run run = lowering_run(tree, "");
+typedef struct Story {
+        Arena *arena;
+        const Tree *tree;
+        const char *config; /* NULL: none */
+        Text running;
+        Ledger *ledger;
+        PoolLimits limits; /* of the plan */
+        Plan *plan;
+        Apply *apply;
         ApplyOperation operation;
+        uint64_t most_pages; /* that a pool of 2M gets */
+        uint64_t free_bytes; /* of the node that is written to; 0: more than enough */
+        uint64_t reserved_after, surplus_after;
+        bool is_after;
+} Story;
 
-        run.most_pages = 20;
-        while (apply_next(run.apply, 0, &operation)) {
-                note(&run, &operation);
-                set_reserved(tree, 40);
-                react(&run, &operation);
-                apply_done(run.apply, &operation, 0, 1000);
-        }
-        assert_text(run.trace.string, "2M@0:write0 2M@0:write40 2M@1:write40 2M@1:write40");
+static void begin_story(void *context) {
+        Story *story = context;
+
+        story->tree = tree_new();
+        story->most_pages = UINT64_MAX;
+        story->ledger = ledger_new(story->arena, "boot");
+        story->running = text_in(story->arena);
+        make_host(story->tree);
 }
 
-TREE_TEST(nothing_to_do) {
-        make_host(tree);
-        set_pool(tree, 0, 2048, 5);
-        set_pool(tree, 1, 2048, 5);
-        Run run = run_new(tree, "Pages=10\nPageSize=2M");
+static void end_story(void *context) {
+        const Story *story = context;
 
-        run_all(&run);
-        assert_text(text_string(&run.trace), "");
+        tree_free(story->tree);
 }
 
-/* A success of write(2) means nothing: what was read back is believed. */
-TREE_TEST(short_write) {
-        uint64_t done, all;
-        size_t n;
+/* ---- what there is ---- */
 
-        make_host(tree);
-        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=1");
-
-        run.most_pages = 37;
-        run_all(&run);
-        assert_text(run.trace.string, "2M@1:write100 2M@1:compact 2M@1:write100 2M@1:compact "
-                                      "2M@1:write100");
-        const ApplyResult *results = apply_results(run.apply, &n);
-
-        assert_int_equal(n, 1);
-        assert_int_equal(results[0].reached_pages, 37);
-        assert_true(results[0].is_finished);
-        apply_progress(run.apply, &done, &all);
-        assert_int_equal(done, 37);
-        assert_int_equal(all, 100);
-        const PoolLimits limits = limits_of(&run);
-
-        assert_int_equal(limits.n, 1);
-        assert_int_equal(limits.items[0].node, 1);
-        assert_int_equal(limits.items[0].persistent_pages, 37);
-        assert_int_equal(limits.items[0].reason.kind, REASON_FRAGMENTED);
-        assert_contains(limits.items[0].reason.text, "37 of 100 pages of 2M");
-        assert_non_null(limits.items[0].reason.remedy);
+static unsigned node_at(const StoryLine *line) {
+        return (unsigned) story_number_at(line, 1);
 }
 
-/* Memory that went between planning and writing is not asked for. */
-TREE_TEST(clamped) {
-        make_host(tree);
-        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
-
-        /* 10% of 16 GiB are kept, 20 pages are left. */
-        run.free_bytes = 16 * GIB / 10 + 41 * MIB;
-        set_free(tree, 0, run.free_bytes);
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write20");
-        const PoolLimits limits = limits_of(&run);
-
-        assert_int_equal(limits.items[0].reason.kind, REASON_NOT_ENOUGH_MEMORY);
+static const char *do_config(void *context, const StoryLine *line) {
+        ((Story *) context)->config = line->rest;
+        return NULL;
 }
 
-/* Surplus pages are no persistent ones: never written back as such. */
-TREE_TEST(surplus) {
-        make_host(tree);
-        set_pool(tree, 0, 2048, 30);
-        tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
-        tree_write(tree, pool_path(tree, 0, 2048, "free_hugepages"), "0\n");
-        const char *lines = "Pages=12\nPageSize=2M\nNodes=0\nUnit=a.service";
-        const Running own = running_make(tree->arena, "hold a.service a 2M=0:12 counted\n"
-                                                      "unit a.service 2M=30/0:30\n");
-        Run run = run_of(tree, config_of(tree, lines), ledger_new(tree->arena, ""), &own, NULL);
+static const char *do_pool(void *context, const StoryLine *line) {
+        Story *story = context;
+        const Tree *tree = story->tree;
+        bool is_large = text_equals(line->words[2], "1G");
+        uint64_t pages = story_number_at(line, 3);
 
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write12");
-        /* Where they are others', they are made up for, and the instance has its own on top. */
-        set_pool(tree, 0, 2048, 30);
-        tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
-        tree_write(tree, pool_path(tree, 0, 2048, "free_hugepages"), "0\n");
-        run = run_new(tree, lines);
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write42");
+        if (text_equals(line->words[0], "surplus"))
+                tree_write(tree, pool_path(tree, node_at(line), 2048, "surplus_hugepages"),
+                           arena_printf(line->arena, "%" PRIu64 "\n", pages));
+        else
+                set_pool(tree, node_at(line), is_large ? 1048576 : 2048, pages);
+        if (text_equals(line->words[0], "ours"))
+                *vec_push(line->arena, &story->ledger->pools) =
+                        (LedgerPool){node_at(line), 2 * MIB, 0, pages};
+        return NULL;
 }
 
-/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given; and since then the count of any node
- * would have the kernel take all memory where a node has more surplus pages than pages. The host's count is set first,
- * to what is there. */
-TREE_TEST(surplus_elsewhere) {
-        static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-        static const struct {
-                const char *release;
-                uint64_t pages;
-                const char *surplus, *adopted; /* the text; NULL: it is not done */
-        } kernels[] = {
-                {"6.1.0-30-amd64\n", 30, "20\n", "34\n"},
-                {"6.1.0-30-amd64\n", 30, "5\n", "34\n"},
-                {"6.1.0-30-amd64\n", 30, "0\n", NULL},
-                {"6.7.0\n", 30, "20\n", NULL},
-                {"6.18.0\n", 3, "3\n", NULL},
-                {"6.1.0-30-amd64\n", 3, "5\n", "7\n"},
-                {"6.18.0\n", 3, "5\n", "7\n"},
-        };
-        ApplyOperation operation;
-
-        make_host(tree);
-        for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
-                tree_write(tree, PATH_OSRELEASE, kernels[i].release);
-                set_pool(tree, 0, 2048, 4);
-                set_pool(tree, 1, 2048, kernels[i].pages);
-                tree_write(tree, host_file, "7\n");
-                tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), kernels[i].surplus);
-                Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-                bool is_adopting = kernels[i].adopted != NULL;
-
-                assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_adopting_surplus, is_adopting);
-                assert_text(operation.path,
-                            is_adopting ? host_file : pool_path(tree, 0, 2048, "nr_hugepages"));
-                assert_text(operation.text, is_adopting ? kernels[i].adopted : "12\n");
-        }
-        /* Then nothing was learned, and nothing else is written by this plan; or, where that fails, of this
-         * size nothing at all. */
-        tree_write(tree, host_file, "0\n");
-        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_int_equal(apply_perform(tree->root, &operation), 0);
-        assert_text(tree_read(tree, host_file), "7\n");
-        apply_done(run.apply, &operation, 0, 0);
-        assert_false(apply_next(run.apply, 0, &operation));
-        assert_true(apply_adopted_bytes(run.apply) == 2 * MIB);
-        run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-        assert_true(apply_next(run.apply, 0, &operation));
-        apply_done(run.apply, &operation, -EPERM, 0);
-        assert_false(apply_next(run.apply, 0, &operation));
-        assert_true(apply_adopted_bytes(run.apply) == 0);
-        size_t n;
-        const ApplyResult *results = apply_results(run.apply, &n);
-
-        assert_int_equal(n, 1);
-        assert_int_equal(results[0].error, -EPERM);
+static const char *do_running(void *context, const StoryLine *line) {
+        text_printf(&((Story *) context)->running, "%s %s\n", line->words[0], line->rest);
+        return NULL;
 }
 
-/* What all nodes have together must be known for that: a node that cannot be read would lose its pages. */
-TREE_TEST(more_surplus_than_is_known) {
-        ApplyOperation operation;
-
-        make_host(tree);
-        tree_write(tree, PATH_OSRELEASE, "6.18.0\n");
-        set_pool(tree, 1, 2048, 3);
-        tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), "5\n");
-        set_pool(tree, 2, 2048, 100);
-        set_pool(tree, 2, 1048576, 0);
-        set_free(tree, 2, 12 * GIB);
-        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_true(operation.is_adopting_surplus);
-        assert_text(operation.text, "103\n");
-        run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
-        remove(tree_path(tree, pool_path(tree, 2, 2048, "nr_hugepages")));
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_false(operation.is_adopting_surplus);
-}
-
-/* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
-static Run splitting_run(const Tree *tree) {
-        const Config *config = config_line(
-                tree->arena, "big Pages=3 PageSize=1G Nodes=0; small Pages=100 PageSize=2M Nodes=0 "
-                             "Priority=90");
-        PoolLimits limits = {};
-
-        make_host(tree);
-        set_pool(tree, 0, 1048576, 3);
-        tree_write(tree, pool_path(tree, 0, 1048576, "demote"), "");
-        tree_write(tree, pool_path(tree, 0, 1048576, "demote_size"), "2048kB\n");
-        *vec_push(tree->arena, &limits) =
+/* 2M pages are too fragmented to be had. */
+static const char *do_fragmented(void *context, const StoryLine *line) {
+        *vec_push(line->arena, &((Story *) context)->limits) =
                 (PoolLimit){.page_size_bytes = 2 * MIB, .reason = {.kind = REASON_FRAGMENTED}};
-        return run_of(tree, config, ledger_new(tree->arena, "boot"), NULL, &limits);
+        return NULL;
 }
 
-/* Split first, then grown again: the pool ends with as many pages as it began with. */
-TREE_TEST(split_and_grown) {
-        Run run = splitting_run(tree);
-        ApplyOperation operation;
-        size_t n;
+static const char *do_number(void *context, const StoryLine *line) {
+        Story *story = context;
+        uint64_t n = story_number_at(line, 1);
 
-        assert_true(apply_next(run.apply, 0, &operation));
-        note(&run, &operation);
-        assert_text(operation.path, pool_path(tree, 0, 1048576, "demote"));
-        assert_text(operation.text, "1\n");
-        set_pool(tree, 0, 1048576, 2);
-        set_pool(tree, 0, 2048, 512);
-        apply_done(run.apply, &operation, 0, 1000);
-        assert_true(apply_next(run.apply, 0, &operation));
-        note(&run, &operation);
-        assert_text(operation.path, pool_path(tree, 0, 1048576, "nr_hugepages"));
-        set_pool(tree, 0, 1048576, 3);
-        apply_done(run.apply, &operation, 0, 1000);
-        assert_false(apply_next(run.apply, 0, &operation)); /* 2M pages have come by splitting */
-        assert_text(run.trace.string, "1G@0:demote 1G@0:write3");
-
-        const ApplyResult *results = apply_results(run.apply, &n);
-
-        assert_int_equal(n, 3);
-        assert_int_equal(results[0].demoted_pages, 1);
-        assert_int_equal(results[0].escalation.records.items[0].action, ESCALATION_DEMOTE);
-        assert_int_equal(limits_of(&run).n, 0);
+        if (text_equals(line->words[0], "most"))
+                story->most_pages = n;
+        else if (text_equals(line->words[0], "room"))
+                set_free(story->tree, 0, story->free_bytes = n * MIB);
+        else
+                set_reserved(story->tree, n);
+        return NULL;
 }
 
-/* A kernel that does not split is not asked twice, and the next plan knows. */
-TREE_TEST(split_refused) {
-        Run run = splitting_run(tree);
-        ApplyOperation operation;
+static const char *do_after_write(void *context, const StoryLine *line) {
+        Story *story = context;
 
-        run.most_pages = 0;
-        assert_true(apply_next(run.apply, 0, &operation));
-        apply_done(run.apply, &operation, -EINVAL, 1000);
-        run_all(&run);
-        assert_null(strstr(run.trace.string, "demote"));
-        const PoolLimits limits = limits_of(&run);
-
-        assert_int_equal(limits.n, 2);
-        assert_true(limits.items[0].cannot_demote);
-        assert_true(limits.items[0].page_size_bytes == GIB);
-        assert_false(limits.items[1].cannot_demote);
-        assert_true(limits.items[1].page_size_bytes == 2 * MIB);
+        story->is_after = true;
+        assert_int_equal(sscanf(line->rest, "reserved=%" SCNu64 " surplus=%" SCNu64,
+                                &story->reserved_after, &story->surplus_after),
+                         2);
+        return NULL;
 }
 
-TREE_TEST(node_goes_away) {
-        ApplyOperation operation;
-        size_t n;
+static const char *do_file(void *context, const StoryLine *line) {
+        const Tree *tree = ((Story *) context)->tree;
 
-        make_host(tree);
-        Run run = run_new(tree, "Pages=10\nPageSize=2M");
-
-        assert_int_equal(root_remove(tree->root, pool_path(tree, 0, 2048, "nr_hugepages")), 0);
-        assert_true(apply_next(run.apply, 0, &operation));
-        assert_int_equal(operation.node, 1);
-        const ApplyResult *results = apply_results(run.apply, &n);
-
-        assert_int_equal(results[0].error, -ENOENT);
-        assert_true(results[0].is_finished);
+        if (text_equals(line->words[0], "read"))
+                return tree_read(tree, line->words[1]);
+        if (text_equals(line->words[0], "remove"))
+                assert_int_equal(remove(tree_path(tree, line->words[1])), 0);
+        else
+                tree_write(tree, line->words[1],
+                           line->words[2] ? story_unescape(line->arena, line->words[2]) : "");
+        return NULL;
 }
 
-TREE_TEST(refused_write) {
-        ApplyOperation operation;
-        size_t n;
+/* ---- what is done ---- */
 
-        make_host(tree);
-        Run run = run_new(tree, "Pages=10\nPageSize=2M\nNodes=0");
+static const char *do_plan(void *context, const StoryLine *line) {
+        Story *story = context;
+        Arena *arena = line->arena;
+        const Config *config = story->config ? config_line(arena, "%s", story->config)
+                                             : config_make(arena, NULL);
+        const Topology *topology = probe_topology(story->tree->root, arena);
+        const Running running = running_make(arena, text_string(&story->running));
 
-        assert_true(apply_next(run.apply, 0, &operation));
-        apply_done(run.apply, &operation, -EACCES, 10);
-        assert_false(apply_next(run.apply, 0, &operation));
-        assert_int_equal(apply_results(run.apply, &n)[0].error, -EACCES);
-        const PoolLimits limits = limits_of(&run);
-
-        assert_int_equal(limits.items[0].reason.kind, REASON_WRITE_FAILED);
-        assert_contains(limits.items[0].reason.text, "Permission denied");
-}
-
-/* A run on a node that is full of page cache, of which 100 pages came by the first write. */
-static Run run_short_of(const Tree *tree, ApplyOperation *ret) {
-        make_host(tree);
-        tree_write(tree, "/sys/devices/system/node/node0/meminfo",
-                   "Node 0 MemTotal: 16777216 kB\n"
-                   "Node 0 MemFree: 1048576 kB\n"
-                   "Node 0 Inactive(file): 12582912 kB\n");
-        Run run = run_new(tree, "Pages=2000\nPageSize=2M\nNodes=0");
-
-        assert_true(apply_next(run.apply, 0, ret));
-        set_pool(tree, 0, 2048, 100);
-        apply_done(run.apply, ret, 0, 1000);
-        assert_true(apply_next(run.apply, 0, ret));
-        assert_int_equal(ret->move.action, ESCALATION_RECLAIM);
-        return run;
-}
-
-/* The node's own file knows swappiness=; the control group's may not, and is told only where there is swap. */
-TREE_TEST(reclaim_swaps_nothing) {
-        static const char own[] = "/sys/devices/system/node/node0/reclaim";
-        static const struct {
-                bool can_reclaim;
-                uint64_t swap_bytes;
-                const char *path, *more;
-        } cases[] = {
-                {true, 0, own, " swappiness=0"},
-                {true, GIB, own, " swappiness=0"},
-                {false, 0, PATH_CGROUP_RECLAIM, ""},
-                {false, GIB, PATH_CGROUP_RECLAIM, " swappiness=0"},
+        story->ledger->holds = running.holds;
+        story->plan = story->running.length > 0 && running.use.units.n > 0
+                              ? plan_beside(arena, config, topology, story->ledger, &running)
+                              : plan_with(arena, config, topology, story->ledger, &story->limits);
+        const ApplyInput input = {
+                .root = story->tree->root,
+                .config = config,
+                .topology = topology,
+                .ledger = story->ledger,
+                .plan = story->plan,
+                .deadline_usec = UINT64_MAX,
         };
-        ApplyOperation operation;
 
-        tree_write(tree, PATH_CGROUP_RECLAIM, "");
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                if (cases[i].can_reclaim)
-                        tree_write(tree, own, "");
-                else
-                        remove(tree_path(tree, own));
-                tree_write(tree, PATH_MEMINFO,
-                           arena_printf(tree->arena, "SwapTotal: %" PRIu64 " kB\n",
-                                        cases[i].swap_bytes / KIB));
-                run_short_of(tree, &operation);
-                assert_text(operation.path, cases[i].path);
-                assert_text(operation.text, arena_printf(tree->arena, "%" PRIu64 "%s\n",
-                                                         operation.move.bytes, cases[i].more));
+        story->apply = apply_new(arena, &input);
+        return steps_text(arena, story->plan);
+}
+
+static const char *operation_text(const Story *story) {
+        const ApplyOperation *operation = &story->operation;
+        bool is_write = operation->move.action == ESCALATION_WRITE;
+
+        return arena_printf(story->arena, "%s@%u:%s%s%s",
+                            format_page_size(story->arena, operation->page_size_bytes),
+                            operation->node, escalation_action_name(operation->move.action),
+                            is_write ? arena_printf(story->arena, "%" PRIu64, operation->move.pages)
+                                     : "",
+                            operation->is_adopting_surplus ? " of all nodes" : "");
+}
+
+static const char *do_next(void *context, const StoryLine *line UNUSED) {
+        Story *story = context;
+
+        return apply_next(story->apply, 0, &story->operation) ? operation_text(story) : "-";
+}
+
+static const char *do_perform(void *context, const StoryLine *line UNUSED) {
+        const Story *story = context;
+        int r = apply_perform(story->tree->root, &story->operation);
+
+        return r < 0 ? strerrorname_np(-r) : "ok";
+}
+
+static const char *do_done(void *context, const StoryLine *line) {
+        Story *story = context;
+        int error = 0;
+
+        while (line->words[1] && !text_equals(strerrorname_np(error), line->words[1]))
+                error++;
+        apply_done(story->apply, &story->operation, -error, 1000);
+        return NULL;
+}
+
+/* The kernel: a write that gets fewer pages succeeds. */
+static void react(Story *story) {
+        const ApplyOperation *operation = &story->operation;
+        uint64_t pages = operation->move.pages;
+
+        if (story->is_after)
+                set_reserved(story->tree, story->reserved_after);
+        if (operation->move.action != ESCALATION_WRITE || operation->page_size_bytes != 2 * MIB)
+                return;
+        pages = MIN(pages, story->most_pages);
+        set_pool(story->tree, operation->node, 2048, pages);
+        if (story->free_bytes > 0) {
+                story->free_bytes -= (pages - operation->pages_before) * 2 * MIB;
+                set_free(story->tree, operation->node, story->free_bytes);
         }
+        add_surplus(story->tree, operation->node, story->surplus_after);
 }
 
-/* A node that gives up less cache than it was asked for has done what it could. */
-TREE_TEST(short_reclaim) {
-        ApplyOperation operation;
+static const char *do_all(void *context, const StoryLine *line) {
+        Story *story = context;
+        Text trace = text_in(line->arena);
+
+        while (apply_next(story->apply, 0, &story->operation)) {
+                text_printf(&trace, "%s%s", trace.length > 0 ? " " : "", operation_text(story));
+                int r = apply_perform(story->tree->root, &story->operation);
+
+                react(story);
+                apply_done(story->apply, &story->operation, r, 1000);
+        }
+        return text_string(&trace);
+}
+
+static const char *do_stop_early(void *context, const StoryLine *line UNUSED) {
+        apply_stop_early(((Story *) context)->apply);
+        return NULL;
+}
+
+/* ---- what came of it ---- */
+
+static const char *do_text(void *context, const StoryLine *line) {
+        const Story *story = context;
+
+        return text_equals(line->words[0], "path") ? story->operation.path : story->operation.text;
+}
+
+/* "NODE SIZE: 37 pages, demoted 1, write 0, ENOENT, finished; ..." */
+static const char *do_results(void *context, const StoryLine *line) {
+        const Story *story = context;
+        Text text = text_in(line->arena);
         size_t n;
+        const ApplyResult *results = apply_results(story->apply, &n);
 
-        tree_write(tree, "/sys/devices/system/node/node0/reclaim", "");
-        const Run run = run_short_of(tree, &operation);
-
-        apply_done(run.apply, &operation, -EAGAIN, 1000);
-        const ApplyResult *results = apply_results(run.apply, &n);
-
-        assert_int_equal(results[0].escalation.records.n, 2);
-        assert_int_equal(results[0].escalation.records.items[1].error, 0);
+        ARRAY_FOREACH(result, results, n) {
+                text_printf(&text, "%s%u %s: %" PRIu64 " pages", text.length > 0 ? "; " : "",
+                            result->step.pool->node,
+                            format_page_size(line->arena, result->step.pool->page_size_bytes),
+                            result->reached_pages);
+                if (result->demoted_pages > 0)
+                        text_printf(&text, ", demoted %" PRIu64, result->demoted_pages);
+                VEC_FOREACH(record, &result->escalation.records)
+                        text_printf(&text, ", %s %d", escalation_action_name(record->action),
+                                    record->error);
+                if (result->error < 0)
+                        text_printf(&text, ", %s", strerrorname_np(-result->error));
+                text_add(&text, result->is_finished ? ", finished" : "");
+        }
+        return text_string(&text);
 }
 
-TREE_TEST(hurry) {
-        make_host(tree);
-        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
+/* What the next plan is told of pools that stay below their targets. */
+static const char *do_limits(void *context, const StoryLine *line) {
+        const Story *story = context;
+        Text text = text_in(line->arena);
+        const PoolLimits limits = apply_limits(line->arena, story->apply,
+                                               probe_topology(story->tree->root, line->arena));
 
-        run.most_pages = 37;
-        apply_stop_early(run.apply);
-        run_all(&run);
-        assert_text(run.trace.string, "2M@0:write100"); /* no round of attempts */
+        VEC_FOREACH(limit, &limits)
+                text_printf(&text, "%u %s: %" PRIu64 ", %s%s%s%s\n", limit->node,
+                            format_page_size(line->arena, limit->page_size_bytes),
+                            limit->persistent_pages, reason_id(limit->reason.kind),
+                            limit->cannot_demote ? ", cannot be split" : "",
+                            limit->reason.text ? ": " : "",
+                            limit->reason.text ? limit->reason.text : "");
+        return text_string(&text);
+}
+
+static const char *do_progress(void *context, const StoryLine *line) {
+        uint64_t done, all;
+
+        apply_progress(((Story *) context)->apply, &done, &all);
+        return arena_printf(line->arena, "%" PRIu64 " of %" PRIu64, done, all);
+}
+
+static const char *do_adopted(void *context, const StoryLine *line) {
+        return story_number(line, apply_adopted_bytes(((Story *) context)->apply));
+}
+
+TEST(stories) {
+        static const StoryVerb verbs[] = {
+                {"adopted", do_adopted}, {"after-write", do_after_write},
+                {"all", do_all},         {"config", do_config},
+                {"done", do_done},       {"fragmented", do_fragmented},
+                {"hold", do_running},    {"limits", do_limits},
+                {"most", do_number},     {"next", do_next},
+                {"ours", do_pool},       {"path", do_text},
+                {"perform", do_perform}, {"plan", do_plan},
+                {"pool", do_pool},       {"progress", do_progress},
+                {"read", do_file},       {"remove", do_file},
+                {"reserved", do_number}, {"results", do_results},
+                {"room", do_number},     {"stop-early", do_stop_early},
+                {"surplus", do_pool},    {"text", do_text},
+                {"unit", do_running},    {"write", do_file},
+        };
+        static const StoryTeller teller = {.size = sizeof(Story),
+                                           .begin = begin_story,
+                                           .end = end_story,
+                                           .verbs = verbs,
+                                           .n_verbs = ARRAY_LEN(verbs)};
+
+        story_tell("unit/apply/apply", &teller);
 }
 
 TREE_TEST(missing_attribute) {
