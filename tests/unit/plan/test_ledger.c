@@ -2,7 +2,7 @@
 
 #include "base/size.h"
 #include "plan/ledger.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const char boot[] = "8ac7e6f2-boot";
 
@@ -39,83 +39,6 @@ static Ledger *full_ledger(Arena *arena) {
 
 /* ---- observing ---- */
 
-static void assert_pool(const Ledger *ledger, uint64_t found, uint64_t set) {
-        const LedgerPool *pool = ledger_pool(ledger, 0, 2 * MIB);
-
-        assert_non_null(pool);
-        assert_int_equal(pool->found_pages, found);
-        assert_int_equal(pool->set_pages, set);
-}
-
-TEST(observe_new) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "30/10/5"), NULL);
-        assert_pool(ledger, 25, 25); /* surplus pages are not persistent */
-        assert_int_equal(ledger->pools.n, 1);
-        ledger_observe(arena, ledger, host_with_pool(arena, "30/10/5"), NULL);
-        assert_pool(ledger, 25, 25);
-        assert_int_equal(ledger->pools.n, 1);
-}
-
-/* What others add was found, too; of what they take away nothing is left to be found. */
-TEST(observe_others) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
-        ledger_observe(arena, ledger, host_with_pool(arena, "14"), NULL);
-        assert_pool(ledger, 14, 14);
-        ledger_observe(arena, ledger, host_with_pool(arena, "3"), NULL);
-        assert_pool(ledger, 3, 3);
-        ledger_observe(arena, ledger, host_with_pool(arena, "14"), NULL);
-        assert_pool(ledger, 14, 14);
-        ledger_observe(arena, ledger, host_with_pool(arena, "15"), NULL);
-        assert_pool(ledger, 15, 15);
-}
-
-/* A pool with pages of ours, lowered by others: what was found stays so while it is there. */
-TEST(observe_lowered) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
-        ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
-        ledger_observe(arena, ledger, host_with_pool(arena, "20/0"), NULL);
-        assert_pool(ledger, 10, 50);
-        ledger_observe(arena, ledger, host_with_pool(arena, "5/0"), NULL);
-        assert_pool(ledger, 5, 5);
-}
-
-static Topology *host_with_pools(Arena *arena, unsigned first, unsigned second) {
-        return host_printf(arena,
-                           "sizes 2M\nnode 0 total=16G free=8G 2M=%u\n"
-                           "node 1 total=16G free=8G 2M=%u\n",
-                           first, second);
-}
-
-/* Pages that somebody has moved between nodes are ours still; what there is beyond them was added. */
-TEST(observe_moved) {
-        static const struct {
-                unsigned first, second, found;
-        } hosts[] = {{0, 12, 0}, {23, 27, 0}, {50, 0, 0}, {23, 36, 9}, {60, 0, 10}, {7, 50, 7}};
-
-        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-                Ledger *ledger = ledger_new(arena, boot);
-
-                ledger_observe(arena, ledger, host_with_pools(arena, 0, 0), NULL);
-                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
-                /* However often one looks. */
-                for (size_t k = 0; k < 3; k++)
-                        ledger_observe(arena, ledger,
-                                       host_with_pools(arena, hosts[i].first, hosts[i].second),
-                                       NULL);
-                const LedgerPool *first = ledger_pool(ledger, 0, 2 * MIB);
-
-                assert_int_equal(first->found_pages, hosts[i].found);
-                assert_int_equal(first->set_pages, hosts[i].first);
-                assert_int_equal(ledger_pool(ledger, 1, 2 * MIB)->set_pages, 50);
-        }
-}
-
 /* Of one instance, and of no other. */
 TEST(forget_refusal) {
         static const char *const names[] = {"a", "b", "c", "b"};
@@ -144,56 +67,6 @@ TEST(restored_pages) {
         assert_int_equal(ledger->restored.items[1].pages, 2);
 }
 
-/* Who takes pages from one node may add them to another once they are back. */
-TEST(observe_restored) {
-        static const struct {
-                unsigned first;
-                bool is_long_ago;
-                unsigned moved, found;
-        } hosts[] = {{30, false, 30, 0}, {55, false, 40, 15}, {30, true, 0, 30}};
-
-        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-                Ledger *ledger = ledger_new(arena, boot);
-
-                ledger_observe(arena, ledger, host_with_pools(arena, 0, 0), NULL);
-                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
-                ledger_restore(arena, ledger, 2 * MIB, 30);
-                ledger_restore(arena, ledger, 2 * MIB, 10);
-                ledger = ledger_copy(arena, ledger);
-                if (hosts[i].is_long_ago)
-                        ledger_forget_restored(ledger);
-                uint64_t moved = ledger_observe(arena, ledger,
-                                                host_with_pools(arena, hosts[i].first, 50), NULL);
-
-                assert_int_equal(moved, hosts[i].moved);
-                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, hosts[i].found);
-                /* Each page once. */
-                ledger_observe(arena, ledger, host_with_pools(arena, hosts[i].first + 40, 50),
-                               NULL);
-                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages,
-                                 hosts[i].first + 40 - 40 * !hosts[i].is_long_ago);
-        }
-}
-
-/* Pages that we have put there are not found. */
-TEST(observe_ours) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
-        ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
-        ledger_observe(arena, ledger, host_with_pool(arena, "50"), NULL);
-        assert_pool(ledger, 10, 50);
-        ledger_observe(arena, ledger, host_with_pool(arena, "53"), NULL);
-        assert_pool(ledger, 13, 53);
-}
-
-TEST(observe_missing_directory) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "-"), NULL);
-        assert_int_equal(ledger->pools.n, 0);
-}
-
 TEST(look_up) {
         const Ledger *ledger = full_ledger(arena);
 
@@ -214,34 +87,6 @@ static char *holds_text(Arena *arena, const Ledger *ledger) {
                 text_printf(&text, "%s%s/%s:%" PRIu64, text.length > 0 ? " " : "", hold->unit,
                             hold->granted.name, ledger_granted_pages(&hold->granted));
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
-}
-
-/* A hold ends with the control group of its unit: not while nothing is known of it, and not while something is. */
-TEST(observe_stopped) {
-        static const char holds[] = "hold a.service a 2M=0:3\n"
-                                    "hold b.service b 2M=0:4\n"
-                                    "hold b.service b2 2M=0:5\n"
-                                    "hold kept kept 2M=0:6 tentative\n";
-        static const struct {
-                const char *running, *left;
-        } cases[] = {
-                {"unit a.service\nunit b.service\n",
-                 "a.service/a:3 b.service/b:4 b.service/b2:5 kept/kept:6"},
-                {"unit b.service 2M=0\n", "b.service/b:4 b.service/b2:5 kept/kept:6"},
-                {"unit a.service\nunit c.service\n", "a.service/a:3 kept/kept:6"},
-                {"", "kept/kept:6"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(arena, boot);
-                const Running running = running_make(arena, cases[i].running);
-
-                ledger->holds = running_make(arena, holds).holds;
-                ledger_observe(arena, ledger, host_with_pool(arena, "10"), NULL);
-                assert_int_equal(ledger->holds.n, 4);
-                ledger_observe(arena, ledger, host_with_pool(arena, "10"), &running.use);
-                assert_text(holds_text(arena, ledger), cases[i].left);
-        }
 }
 
 /* There is a row for the unit, and it says that it does not run. */
@@ -294,45 +139,6 @@ TEST(start) {
         assert_int_equal(ledger_hold(ledger, "y.service", "absent")->granted.pages_wanted, 7);
 }
 
-/* Whatever was planned, its policy says where its pages are. */
-TEST(start_elsewhere) {
-        static const struct {
-                MemoryPolicyKind kind;
-                const char *nodes, *kept;
-        } cases[] = {
-                {MEMORY_POLICY_ANY, "", "0:15 2:5"},
-                {MEMORY_POLICY_UNKNOWN, "", "0:15 2:5"},
-                /* Nodes that mean nothing, and a policy of whose nodes nothing is known. */
-                {MEMORY_POLICY_ANY, "2", "0:15 2:5"},
-                {MEMORY_POLICY_BIND, "", "0:15 2:5"},
-                {MEMORY_POLICY_BIND, "0,2", "0:15 2:5"},
-                {MEMORY_POLICY_BIND, "2", "2:20"},
-                {MEMORY_POLICY_BIND, "1,3", "1:10 3:10"},
-                {MEMORY_POLICY_BIND, "1-2", "2:12 1:8"},
-                {MEMORY_POLICY_INTERLEAVE, "0-2", "0:15 2:5"},
-                {MEMORY_POLICY_INTERLEAVE, "1-3", "2:10 1:5 3:5"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(arena, boot);
-                LedgerInstance *granted = vec_push((Arena *) arena, &ledger->instances);
-                LedgerHold hold = {.unit = "a.service", .run = "", .policy = {cases[i].kind}};
-                Text kept = text_in(arena);
-
-                *granted = (LedgerInstance){
-                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
-                *vec_push((Arena *) arena, &granted->grants) = (NodePages){0, 15};
-                *vec_push((Arena *) arena, &granted->grants) = (NodePages){2, 5};
-                assert_int_equal(id_set_parse(cases[i].nodes, &hold.policy.nodes), 0);
-                ledger_start(arena, ledger, "a", &hold);
-                VEC_FOREACH(grant, &ledger->holds.items[0].granted.grants)
-                        text_printf(&kept, "%s%u:%" PRIu64, kept.length > 0 ? " " : "", grant->node,
-                                    grant->pages);
-                assert_text(text_string(&kept), cases[i].kept);
-                assert_int_equal(granted->grants.n, 2);
-        }
-}
-
 TEST(look_up_hold) {
         const Ledger *ledger = full_ledger(arena);
 
@@ -341,33 +147,6 @@ TEST(look_up_hold) {
         assert_null(ledger_hold(ledger, "pg.service", "ora"));
         assert_null(ledger_hold(ledger, "other.service", NULL));
         assert_null(ledger_hold(ledger, NULL, NULL));
-}
-
-/* A start of the unit ends what any earlier one had. Of two instances of a unit the gates come one
- * after the other, in the same run. */
-TEST(end) {
-        static const struct {
-                const char *unit, *run, *instance, *left;
-        } cases[] = {
-                {"a.service", "r2", "x", "b.service/z:3"},
-                {"a.service", "r1", "x", "a.service/y:2 b.service/z:3"},
-                {"a.service", "r1", "w", "a.service/x:1 a.service/y:2 b.service/z:3"},
-                /* Nobody knows which run it is: then it is another one. */
-                {"a.service", "", "x", "b.service/z:3"},
-                {"b.service", "", "z", "a.service/x:1 a.service/y:2"},
-                {"c.service", "r1", "x", "a.service/x:1 a.service/y:2 b.service/z:3"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                Ledger *ledger = ledger_new(arena, boot);
-
-                ledger->holds = running_make(arena, "hold a.service x 2M=0:1 run=r1\n"
-                                                    "hold a.service y 2M=0:2 run=r1\n"
-                                                    "hold b.service z 2M=0:3\n")
-                                        .holds;
-                ledger_end(ledger, cases[i].unit, cases[i].run, cases[i].instance);
-                assert_text(holds_text(arena, ledger), cases[i].left);
-        }
 }
 
 /* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its own. */
@@ -588,31 +367,6 @@ static char *changed_ledger(Arena *arena, const char *before, const char *after)
         return arena_printf(arena, "%.*s%s%s", (int) (at - text), text, after, at + strlen(before));
 }
 
-/* What a later hugeplan adds is ignored. */
-TEST(other_versions) {
-        static const char *const cases[][2] = {
-                {"closed\n", "closed more\n"},
-                {"pool 0 2097152 10 30 0 4\n", "pool 0 2097152 10 30 0 4 more 1\n"},
-                {"pack 0:15,2:5 - 0\n", "pack 0:15,2:5 more,unready 0 more\n"},
-                {"hold ora.service", "later and more\nhold ora.service"},
-                {"end\n", "later\nend\n"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                char *text = changed_ledger(arena, cases[i][0], cases[i][1]);
-
-                /* A record of another kind needs a new version, words do not. */
-                assert_int_equal(parse(arena, text) != NULL, !strstr(text, "later"));
-                text[strlen("hugeplan-ledger ")] = '9';
-                const Ledger *read = parse(arena, text);
-
-                if (!read)
-                        fail_msg("not taken with %s", cases[i][1]);
-                assert_int_equal(ledger_granted_pages(ledger_instance(read, "pg-main")), 20);
-                assert_int_equal(read->holds.n, full_ledger(arena)->holds.n);
-        }
-}
-
 /* By the first version that can read it, which the file says; of another, the pools are known. */
 TEST(later_version) {
         char *text = changed_ledger(arena, "ledger 1 1", "ledger 9 2");
@@ -631,102 +385,155 @@ TEST(later_version) {
         assert_same(arena, parse(arena, text), full_ledger(arena));
 }
 
-TEST(broken) {
-        static const char *const cases[][2] = {
-                {"hugeplan-ledger", "ledger"},
-                {"ledger 1 1", "ledger 0 1"},
-                {"ledger 1 1", "ledger -1 1"},
-                {"ledger 1 1", "ledger x 1"},
-                {"ledger 1 1", "ledger 1 x"},
-                {" 1 1 8ac7e6f2-boot closed", ""},
-                {"8ac7e6f2-boot closed", ""},
-                {"8ac7e6f2-boot", "other"},
-                {" closed", ""},
-                {"closed", "ajar"},
-                {"pool 0", "pond 0"},
-                {"pool 0 2097152 10 30 0", "pool"},
-                {"pool 0 2097152 10 30 0 4", "pool 0 2097152 10 30"},
-                {"pool 0 2097152 10 30 0 4", "pool 0 2097152 10 30 0 x"},
-                {"pool 0 2097152 10 30 0", "pool 0 2097152 10 30 -1"},
-                {"pool 0 2097152 10 30 0", "pool 0 2097152 10 30 x"},
-                {"pool 0 2097152 10 30 0", "pool 0  2097152 10 30 0"},
-                {"pool 0 2097152 10 30 0", "pool 0 2097152 10 9223372036854775808 0"},
-                {"pool 0", "pool -1"},
-                {"pool 0", "pool 1024"},
-                {"pool 0", "pool 0.5"},
-                {"pool 0 2097152", "pool 0 0"},
-                {"pool 0 2097152", "pool 0 -2097152"},
-                {"10 30", "-1 30"},
-                {"10 30", "31 30"}, /* more than was set */
-                {"10 30", "10 -1"},
-                {"pool 2 1073741824 0 4", "pool 0 2097152 0 0"}, /* the same pool twice */
-                {"instance pg-main 2097152 20 pack 0:15,2:5 - 0", "instance"},
-                {"instance pg-main", "instance -"},
-                {"instance pg-main", "instance ../etc"},
-                {"instance pg-main", "instance empty"}, /* twice */
-                {"pg-main 2097152 20", "pg-main 0 20"},
-                {"pg-main 2097152 20", "pg-main -1 20"},
-                {"pg-main 2097152 20", "pg-main 2097152 -1"},
-                {"pg-main 2097152 20", "pg-main 2097152 1.0"},
-                {"20 pack", "20 interleaved"},
-                {"20 pack", "20 -"},
-                {"0:15,2:5", "15"},
-                {"0:15,2:5", "-1:5"},
-                {"0:15,2:5", "0:0"},
-                {"0:15,2:5", "0:1,0:1"}, /* a node twice */
-                {"0:15,2:5", "0:1,00:1"},
-                {"0:15,2:5", "1024:5"},
-                {"0:15,2:5", "18446744073709551616:5"},
-                {"0:15,2:5", "x:5"},
-                {"0:15,2:5", "0:-5"},
-                {"0:15,2:5", "0:1.0"},
-                {"0:15,2:5", "0:5:1"},
-                {"0:15,2:5", "0:5,"},
-                {"0:15,2:5", ",0:5"},
-                {"0:15,2:5 - 0", "0:15,2:5 -"},
-                {"0:15,2:5 - 0", "0:15,2:5 - x"},
-                {"0:15,2:5 - 0", "0:15,2:5"},
-                {"hold pg.service", "hold -"},
-                {"hold pg.service", "hold ../pg.service"},
-                {"hold pg.service", "hold pg"},
-                {"a1 bind", "a1 preferred"},
-                {"a1 bind", "a1 -"},
-                {"bind 0,2", "bind 0-"},
-                {"bind 0,2", "bind 1024"},
-                {"counted pg-main",
-                 "counted gone -\nhold x.service"}, /* an instance that is not there */
-                {"counted pg-main", "counted ../etc"},
-                {"counted pg-main", "counted pg-old"}, /* a unit and an instance twice */
-                {"0:12,2:5", "0:0,2:5"},
-                {"0:12,2:5", "0:12,00:5"},
-                {"end\n", ""},
-                {"end\n", "end"},
-                {"end\n", "end\nend\n"},
-                {"end\n", "left 0 5\nend\n"},
-                {"end\n", "left 2097152\nend\n"},
-                {"end\n", "refusal ../etc no room\nend\n"},
-                {"end\n", "refusal pg-main\nend\n"},
-                {"end\n", "hold\nend\n"},
-                {"end\n", "hold x.service r any - - pg-main\nend\n"},
-                {"end\n", "\nend\n"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                if (parse(arena, changed_ledger(arena, cases[i][0], cases[i][1])))
-                        fail_msg("taken with %s", cases[i][1]);
-}
-
-TEST(no_ledger) {
-        static const char *const texts[] = {"", "\n", "{}", "hugeplan-ledger", "end\n"};
-
-        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-                assert_null(parse(arena, texts[i]));
-}
-
 /* A ledger that was cut off at any byte is not taken. */
 TEST(cut_off) {
         const char *text = ledger_format(arena, full_ledger(arena));
 
         for (size_t n = 0; n < strlen(text); n++)
                 assert_null(parse(arena, arena_strndup(arena, text, n)));
+}
+
+/* ---- stories ---- */
+
+typedef struct Story {
+        Arena *arena;
+        Ledger *ledger;
+        Text running;
+} Story;
+
+static void begin_story(void *context) {
+        Story *story = context;
+
+        story->ledger = ledger_new(story->arena, boot);
+        story->running = text_in(story->arena);
+}
+
+static const char *do_running(void *context, const StoryLine *line) {
+        Story *story = context;
+
+        text_printf(&story->running, "%s %s\n", line->words[0], line->rest);
+        if (text_equals(line->words[0], "hold"))
+                story->ledger->holds =
+                        running_make(line->arena, text_string(&story->running)).holds;
+        return NULL;
+}
+
+/* The counts of 2M pages of each node, beside the units that were named; "observe-alone": of units nothing is known. How
+ * many pages were moved. */
+static const char *do_observe(void *context, const StoryLine *line) {
+        const Story *story = context;
+        Text host = text_in(line->arena);
+        const Running running = running_make(line->arena, text_string(&story->running));
+        bool is_alone = text_equals(line->words[0], "observe-alone");
+
+        text_add(&host, "sizes 2M\n");
+        for (unsigned i = 1; line->words[i]; i++)
+                text_printf(&host, "node %u total=16G free=8G 2M=%s\n", i - 1, line->words[i]);
+        return story_number(line, ledger_observe(line->arena, story->ledger,
+                                                 host_make(line->arena, text_string(&host)),
+                                                 is_alone ? NULL : &running.use));
+}
+
+/* "FOUND SET" of a node; "set": hugeplan has set it to so many. */
+static const char *do_pool(void *context, const StoryLine *line) {
+        LedgerPool *pool = ledger_pool(((Story *) context)->ledger,
+                                       (unsigned) story_number_at(line, 1), 2 * MIB);
+
+        if (!pool)
+                return NULL;
+        if (text_equals(line->words[0], "set"))
+                pool->set_pages = story_number_at(line, 2);
+        return arena_printf(line->arena, "%" PRIu64 " %" PRIu64, pool->found_pages,
+                            pool->set_pages);
+}
+
+static const char *do_restore(void *context, const StoryLine *line) {
+        Story *story = context;
+
+        if (text_equals(line->words[0], "long-ago"))
+                ledger_forget_restored(story->ledger);
+        else
+                ledger_restore(line->arena, story->ledger, 2 * MIB, story_number_at(line, 1));
+        story->ledger = ledger_copy(line->arena, story->ledger);
+        return NULL;
+}
+
+static const char *do_holds(void *context, const StoryLine *line) {
+        return holds_text(line->arena, ((Story *) context)->ledger);
+}
+
+/* UNIT INSTANCE [RUN] */
+static const char *do_end(void *context, const StoryLine *line) {
+        ledger_end(((Story *) context)->ledger, line->words[1],
+                   line->words[3] ? line->words[3] : "", line->words[2]);
+        return do_holds(context, line);
+}
+
+/* a was granted 15 pages of node 0 and 5 of node 2; what its unit holds under POLICY [NODES]. */
+static const char *do_start(void *context, const StoryLine *line) {
+        static const char *const policies[] = {"unknown", "any", "bind", "interleave"};
+        Ledger *ledger = ((Story *) context)->ledger;
+        LedgerInstance *granted = vec_push(line->arena, &ledger->instances);
+        LedgerHold hold = {.unit = "a.service", .run = ""};
+        Text kept = text_in(line->arena);
+
+        *granted = (LedgerInstance){.name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
+        *vec_push(line->arena, &granted->grants) = (NodePages){0, 15};
+        *vec_push(line->arena, &granted->grants) = (NodePages){2, 5};
+        for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+                if (text_equals(line->words[1], policies[i]))
+                        hold.policy.kind = (MemoryPolicyKind) i;
+        assert_int_equal(id_set_parse(line->words[2] ? line->words[2] : "", &hold.policy.nodes), 0);
+        ledger_start(line->arena, ledger, "a", &hold);
+        assert_int_equal(granted->grants.n, 2);
+        VEC_FOREACH(grant, &ledger->holds.items[0].granted.grants)
+                text_printf(&kept, "%s%u:%" PRIu64, kept.length > 0 ? " " : "", grant->node,
+                            grant->pages);
+        return text_string(&kept);
+}
+
+/* BEFORE [AFTER]: a good ledger with that in place of this; "later": of a later version. */
+static const char *do_with(void *context UNUSED, const StoryLine *line) {
+        const char *after = line->words[2] ? story_unescape(line->arena, line->words[2]) : "";
+        char *text =
+                changed_ledger(line->arena, story_unescape(line->arena, line->words[1]), after);
+
+        if (text_equals(line->words[0], "later"))
+                text[strlen("hugeplan-ledger ")] = '9';
+        const Ledger *read = parse(line->arena, text);
+
+        if (!read)
+                return "broken";
+        assert_int_equal(ledger_granted_pages(ledger_instance(read, "pg-main")), 20);
+        assert_int_equal(read->holds.n, full_ledger(line->arena)->holds.n);
+        return "taken";
+}
+
+static const char *do_text(void *context UNUSED, const StoryLine *line) {
+        return parse(line->arena, story_unescape(line->arena, line->rest)) ? "taken" : "broken";
+}
+
+TEST(stories) {
+        static const StoryVerb verbs[] = {
+                {"end", do_end},
+                {"hold", do_running},
+                {"holds", do_holds},
+                {"later", do_with},
+                {"long-ago", do_restore},
+                {"observe", do_observe},
+                {"observe-alone", do_observe},
+                {"pool", do_pool},
+                {"restore", do_restore},
+                {"set", do_pool},
+                {"start", do_start},
+                {"text", do_text},
+                {"unit", do_running},
+                {"with", do_with},
+        };
+        static const StoryTeller teller = {.size = sizeof(Story),
+                                           .begin = begin_story,
+                                           .verbs = verbs,
+                                           .n_verbs = ARRAY_LEN(verbs)};
+
+        story_tell("unit/plan/ledger", &teller);
 }
