@@ -33,12 +33,16 @@ uint64_t story_number_at(const StoryLine *line, size_t i) {
 
 char *story_unescape(Arena *arena, const char *text) {
         static const char letters[] = "nrst\\", meant[] = "\n\r \t\\";
+        unsigned char byte;
         Text out = text_in(arena);
 
         for (; *text; text++)
                 if (*text == '\\' && text[1] && strchr(letters, text[1]))
                         text_add_n(&out, &meant[strchr(letters, *++text) - letters], 1);
-                else
+                else if (sscanf(text, "\\x%2hhx", &byte) == 1) {
+                        text_add_n(&out, (const char *) &byte, 1);
+                        text += strlen("xff");
+                } else
                         text_add_n(&out, text, 1);
         return arena_strdup(arena, text_string(&out));
 }

@@ -10,7 +10,8 @@
  *
  * With STORIES_UPDATE=1 in the environment the answers ("->") are written as they are now: read them.
  *
- * In words and answers "\n", "\r", "\s", "\t" and "\\" stand for ends of lines, blanks and a backslash; no answer, or an empty one, is "(none)". */
+ * In words and answers "\n", "\r", "\s", "\t" and "\\" stand for ends of lines, blanks and a backslash, "\xff" for a byte; no answer, or an
+ * empty one, is "(none)". */
 
 #include "support/testing.h"
 
@@ -41,6 +42,16 @@ typedef struct StoryTeller {
 
 /* PATH: below tests/, without ".stories". */
 void story_tell(const char *path, const StoryTeller *teller);
+
+/* A test that tells stories whose lines have nothing to do with each other: its verbs need no context. */
+#define STORY_TEST(name, path, ...)                                                            \
+        TEST(name) {                                                                           \
+                static const StoryVerb verbs[] = {__VA_ARGS__};                                \
+                static const StoryTeller teller = {                                            \
+                        .size = sizeof(Arena *), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)}; \
+                                                                                               \
+                story_tell(path, &teller);                                                     \
+        }
 
 const char *story_yes(bool is_so);
 const char *story_number(const StoryLine *line, uint64_t n);

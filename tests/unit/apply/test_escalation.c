@@ -6,7 +6,7 @@
 
 #include "apply/escalation.h"
 #include "base/size.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 /* A node that gives what it has in one piece. */
 typedef struct Kernel {
@@ -153,114 +153,48 @@ static const char *escalated(Arena *arena, const Kernel *before) {
         return text_string(&text);
 }
 
-TEST(moves) {
-        static const EscalationOptions everything = {true, true, true, UINT64_MAX};
-        static const EscalationOptions nothing = {false, false, false, UINT64_MAX};
-        static const EscalationOptions no_compact = {false, true, false, UINT64_MAX};
-        static const EscalationOptions no_reclaim = {true, false, false, UINT64_MAX};
-        static const EscalationOptions only_drop = {false, false, true, UINT64_MAX};
-        /* Compacting takes 0.1 s: three rounds begin before the one, and none when the other has come. */
-        static const EscalationOptions until_250 = {true, true, false, 250 * USEC_PER_MSEC};
-        static const EscalationOptions until_200 = {true, true, false, 200 * USEC_PER_MSEC};
-        static const struct {
-                Kernel kernel;
-                const char *escalated;
-        } cases[] = {
-                {{.persistent = 10, .whole = 100, .to_pages = 10}, ": 10 pages, 0 rounds, 0 idle"},
-                {{.whole = 1000}, "w100: 100 pages, 0 rounds, 0 idle"},
-                /* 1 GiB first; quick slices grow, slow ones (here of 50 pages a second) shrink. */
-                {{.whole = 100000, .to_pages = 20000},
-                 "w512 w4608 w20000: 20000 pages, 0 rounds, 0 idle"},
-                {{.whole = 10000, .usec_per_page = 20000, .to_pages = 1000},
-                 "w512 w640 w672 w704 w736 w768 w800 w832 w864 w896 w928 w960 w992 w1000: 1000 pages, 0 rounds, 0 idle"},
-                /* What is in use is not given back; it is not tried twice. */
-                {{.persistent = 100, .to_pages = 40}, "w40: 40 pages, 0 rounds, 0 idle"},
-                {{.persistent = 100, .write_error = -EBUSY, .to_pages = 40},
-                 "w40: 100 pages, 0 rounds, 0 idle, EBUSY"},
-                /* 40 of 100 pages at once, the rest free but scattered: compaction alone. */
-                {{.whole = 40, .scattered = 200, .compact_limit = 1000},
-                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
-                /* Full of page cache: reclaim what is missing and an eighth, compact, write. */
-                {{.whole = 20, .cached = 500, .compact_limit = 1000},
-                 "w100 r c w100: 100 pages, 1 rounds, 0 idle, 90 reclaimed"},
-                /* Where twice as much is free as is missing, compaction is to put it together, and the cache stays. */
-                {{.scattered = 200, .cached = 500, .compact_limit = 1000},
-                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
-                {{.scattered = 199, .cached = 500, .compact_limit = 1000},
-                 "w100 r c w100: 100 pages, 1 rounds, 0 idle, 112 reclaimed"},
-                /* As long as rounds bring pages they go on, but not for ever: others wait to be served. */
-                {{.whole = 10, .scattered = 200, .compact_limit = 20},
-                 "w100 c w100 c w100 c w100 c w100 c w100: 100 pages, 5 rounds, 0 idle"},
-                {{.scattered = 10000, .compact_limit = 1, .to_pages = 1000},
-                 "w512 c w512 c w513 c w514 c w515 c w516 c w517 c w518 c w519 c w520 c w521 c w522 c w52...: 64 pages, 64 rounds, 0 idle"},
-                /* Three idle ones end it; the second reclaims although memory is free, for compaction brought
-                 * nothing. */
-                {{.whole = 30, .scattered = 300, .cached = 300},
-                 "w100 c w100 r c w100 r c w100: 30 pages, 3 rounds, 3 idle, 236 reclaimed"},
-                {{.whole = 30, .scattered = 300}, "w100 c w100 c w100: 30 pages, 2 rounds, 2 idle"},
-                /* A gain in between begins the count anew. */
-                {{.whole = 30, .scattered = 5, .cached = 300, .compact_limit = 5, .to_pages = 45},
-                 "w45 r c w45 r c w45 c w45: 45 pages, 3 rounds, 0 idle, 39 reclaimed"},
-                /* Most of what is reclaimed lies beside pinned memory: the second reclaim asks for twice as
-                 * much, the third for four times, and so on up to eight times what is missing. */
-                {{.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 9},
-                 "w100 r c w100 r c w100 r c w100 r c w100 r c w100: 100 pages, 5 rounds, 0 idle, 794 reclaimed"},
-                /* Where it brings nothing at all, it ends with four times what is missing. */
-                {{.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 10},
-                 "w100 r c w100 r c w100 r c w100: 20 pages, 3 rounds, 3 idle, 630 reclaimed"},
-                /* Never more than there is. */
-                {{.whole = 20, .cached = 100, .compact_limit = 1000, .spoilt_in_10 = 10},
-                 "w100 r c w30 r: 20 pages, 2 rounds, 1 idle, 100 reclaimed, clamped"},
-                /* Caches are dropped once, and only when nothing else has helped. */
-                {{.whole = 30, .scattered = 500, .cached = 50, .options = &everything},
-                 "w100 c w100 r c w100 d c w100 c w100: 30 pages, 4 rounds, 2 idle, 50 reclaimed"},
-                {{.whole = 40, .scattered = 200, .compact_limit = 1000, .options = &everything},
-                 "w100 c w100: 100 pages, 1 rounds, 0 idle"},
-                {{.whole = 30, .scattered = 500, .options = &only_drop},
-                 "w100 w100 w100 d w100 w100: 30 pages, 4 rounds, 2 idle"},
-                {{.whole = 30, .scattered = 300, .compact_limit = 1000, .options = &nothing},
-                 "w100: 30 pages, 0 rounds, 0 idle"},
-                {{.whole = 30, .cached = 300, .compact_limit = 1000, .options = &no_compact},
-                 "w100 r w100 r w100 r w100: 30 pages, 3 rounds, 3 idle, 301 reclaimed"},
-                {{.whole = 30, .cached = 300, .compact_limit = 1000, .options = &no_reclaim},
-                 "w100 c w100 c w100: 30 pages, 2 rounds, 2 idle"},
-                /* Never more than there is room for, however much was planned. */
-                {{.whole = 100, .keep_pages = 40, .to_pages = 90},
-                 "w60: 60 pages, 0 rounds, 0 idle, clamped"},
-                {{.whole = 100, .keep_pages = 200, .to_pages = 90},
-                 ": 0 pages, 0 rounds, 0 idle, clamped"},
-                {{.whole = 10,
-                  .scattered = 10000,
-                  .compact_limit = 10,
-                  .to_pages = 1000,
-                  .options = &until_250},
-                 "w512 c w522 c w532 c w542: 40 pages, 3 rounds, 0 idle"},
-                {{.whole = 10,
-                  .scattered = 10000,
-                  .compact_limit = 10,
-                  .to_pages = 1000,
-                  .options = &until_200},
-                 "w512 c w522 c w532: 30 pages, 2 rounds, 0 idle"},
-                /* A deadline that is over still lets the plain writes happen. */
-                {{.whole = 5000,
-                  .now_usec = 10 * USEC_PER_SEC,
-                  .to_pages = 1000,
-                  .options = &until_200},
-                 "w512 w1000: 1000 pages, 0 rounds, 0 idle"},
-                {{.whole = 50,
-                  .scattered = 5000,
-                  .compact_limit = 1000,
-                  .now_usec = 10 * USEC_PER_SEC,
-                  .to_pages = 1000,
-                  .options = &until_200},
-                 "w512: 50 pages, 0 rounds, 0 idle"},
-                {{.whole = 1000, .write_error = -EINVAL, .options = &everything},
-                 "w100: 0 pages, 0 rounds, 0 idle, EINVAL"},
-        };
+static const char *do_escalate(void *context UNUSED, const StoryLine *line) {
+        EscalationOptions options = {!story_has_word(line, "without-compact"),
+                                     !story_has_word(line, "without-reclaim"),
+                                     story_has_word(line, "drop"), UINT64_MAX};
+        Kernel kernel = {.options = &options};
+        const struct {
+                const char *name;
+                uint64_t *value;
+        } fields[] = {{"persistent", &kernel.persistent},
+                      {"whole", &kernel.whole},
+                      {"scattered", &kernel.scattered},
+                      {"cached", &kernel.cached},
+                      {"compact", &kernel.compact_limit},
+                      {"spoilt", &kernel.spoilt_in_10},
+                      {"keep", &kernel.keep_pages},
+                      {"usec", &kernel.usec_per_page},
+                      {"now", &kernel.now_usec},
+                      {"until", &options.deadline_usec},
+                      {"to", &kernel.to_pages}};
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(escalated(arena, &cases[i].kernel), cases[i].escalated);
+        for (size_t i = 1; line->words[i]; i++) {
+                const char *value = strchr(line->words[i], '=');
+                size_t k = 0;
+
+                if (!value)
+                        continue;
+                const char *name = arena_strndup(line->arena, line->words[i],
+                                                 (size_t) (value++ - line->words[i]));
+
+                if (text_equals(name, "error")) {
+                        while (!text_equals(strerrorname_np(-kernel.write_error), value))
+                                kernel.write_error--;
+                        continue;
+                }
+                while (!text_equals(fields[k].name, name))
+                        assert_true(++k < ARRAY_LEN(fields));
+                assert_int_equal(parse_u64(value, fields[k].value), 0);
+        }
+        return escalated(line->arena, &kernel);
 }
+
+STORY_TEST(stories, "unit/apply/escalation", {"escalate", do_escalate})
 
 /* A slice that took about as long as it should is followed by one of its size, a quick one by eight times as
  * much, a slow one by a quarter, but never by less than one page. */

@@ -3,186 +3,62 @@
 /* Numbers as people write them, both ways. */
 
 #include "base/size.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 /* What a parser must leave alone when it fails. */
 enum { UNTOUCHED = 4711 };
 
-typedef struct NumberCase {
-        const char *text;
-        int r;
-        uint64_t value;
-} NumberCase;
+/* ---- stories ---- */
 
-static void check_numbers(int (*parse)(const char *, uint64_t *), const NumberCase *cases,
-                          size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                uint64_t value = UNTOUCHED;
-                int r = parse(cases[i].text, &value);
-
-                if (r != cases[i].r)
-                        fail_msg("'%s': %d, not %d", cases[i].text, r, cases[i].r);
-                if (value != (r < 0 ? UNTOUCHED : cases[i].value))
-                        fail_msg("'%s': %" PRIu64, cases[i].text, value);
-        }
-}
-
-TEST(u64) {
-        static const NumberCase cases[] = {
-                {"0", 0, 0},
-                {"007", 0, 7},
-                {"18446744073709551615", 0, UINT64_MAX},
-                {"18446744073709551616", -ERANGE, 0},
-                {"99999999999999999999", -ERANGE, 0},
-                {"", -EINVAL, 0},
-                {" 1", -EINVAL, 0},
-                {"1 ", -EINVAL, 0},
-                {"+1", -EINVAL, 0},
-                {"-1", -EINVAL, 0},
-                {"0x10", -EINVAL, 0},
-                {"1.0", -EINVAL, 0},
-                {"12a", -EINVAL, 0},
-        };
-
-        check_numbers(parse_u64, cases, ARRAY_LEN(cases));
-}
-
-TEST(bytes) {
-        static const NumberCase cases[] = {
-                {"0", 0, 0},
-                {"17", 0, 17},
-                {"17B", 0, 17},
-                {"1K", 0, KIB},
-                {"1k", 0, KIB},
-                {"1KB", 0, KIB},
-                {"1KiB", 0, KIB},
-                {"2M", 0, 2 * MIB},
-                {"8G", 0, 8 * GIB},
-                {"1.5T", 0, TIB + 512 * GIB},
-                {"0.5K", 0, 512},
-                {"1.25M", 0, MIB + MIB / 4},
-                {"0.000001K", 0, 0}, /* below a byte */
-                {"15E", 0, UINT64_C(15) << 60},
-                {"1P", 0, UINT64_C(1) << 50},
-                {"16E", -ERANGE, 0},
-                {"15.9999E", 0, 18446628781559090931u},
-                {"18446744073709551615", 0, UINT64_MAX},
-                {"18446744073709551616", -ERANGE, 0},
-                {"", -EINVAL, 0},
-                {"G", -EINVAL, 0},
-                {"1.5", -EINVAL, 0},  /* half a byte */
-                {"1.5B", -EINVAL, 0}, /* likewise */
-                {"1.G", -EINVAL, 0},
-                {".5G", -EINVAL, 0},
-                {"1.0000001G", -EINVAL, 0},
-                {"5banana", -EINVAL, 0},
-                {"8 G", -EINVAL, 0},
-                {"8Gi", -EINVAL, 0},
-                {"8GG", -EINVAL, 0},
-                {"8iB", -EINVAL, 0},
-                {"-8G", -EINVAL, 0},
-                {"8G ", -EINVAL, 0},
-                {"10%", -EINVAL, 0},
-        };
-
-        check_numbers(parse_size_bytes, cases, ARRAY_LEN(cases));
-}
-
-TEST(percent) {
-        static const NumberCase cases[] = {
-                {"0%", 0, 0},          {"25%", 0, 2500},        {"12.5%", 0, 1250},
-                {"0.01%", 0, 1},       {"100%", 0, 10000},      {"100.00%", 0, 10000},
-                {"101%", -ERANGE, 0},  {"100.01%", -ERANGE, 0}, {"0.001%", -EINVAL, 0},
-                {"25", -EINVAL, 0},    {"%", -EINVAL, 0},       {"25%%", -EINVAL, 0},
-                {"25 %", -EINVAL, 0},  {"-5%", -EINVAL, 0},     {"", -EINVAL, 0},
-                {"1000%", -ERANGE, 0},
-        };
-
-        check_numbers(parse_percent_hundredths, cases, ARRAY_LEN(cases));
-}
-
-TEST(duration) {
-        static const NumberCase cases[] = {
-                {"90", 0, 90 * USEC_PER_SEC},
-                {"90s", 0, 90 * USEC_PER_SEC},
-                {"1.5s", 0, 1500 * USEC_PER_MSEC},
-                {"2min 30s", 0, 150 * USEC_PER_SEC},
-                {"2min30s", 0, 150 * USEC_PER_SEC},
-                {"5 min", 0, 300 * USEC_PER_SEC},
-                {"1h", 0, 3600 * USEC_PER_SEC},
-                {"2d", 0, 172800 * USEC_PER_SEC},
-                {"3m", 0, 180 * USEC_PER_SEC},
-                {"17us", 0, 17},
-                {"100ms", 0, 100000},
-                {"infinity", 0, UINT64_MAX},
-                {"0", 0, 0},
-                {"", -EINVAL, 0},
-                {" 90s", -EINVAL, 0},
-                {"s", -EINVAL, 0},
-                {"5x", -EINVAL, 0},
-                {"5minx", -EINVAL, 0},
-                {"5MIN", -EINVAL, 0},
-                {"-5s", -EINVAL, 0},
-                {"Infinity", -EINVAL, 0},
-                {"infinity 5s", -EINVAL, 0},
-                {"18446744073709551615us", -ERANGE, 0}, /* that is infinity */
-                {"18446744073709551614us", 0, UINT64_MAX - 1},
-                {"18446744073709s 2s", -ERANGE, 0},
-                {"99999999999999d", -ERANGE, 0},
-        };
-
-        check_numbers(parse_duration_usec, cases, ARRAY_LEN(cases));
-}
-
-TEST(boolean) {
-        static const char *const yes[] = {"1", "yes", "y", "true", "t", "on", "YES", "On"};
-        static const char *const no[] = {"0", "no", "n", "false", "f", "off", "NO", "oFF"};
-        static const char *const neither[] = {"", "2", "yess", "ye", " yes", "enable", "-1"};
-        bool value;
-
-        for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-                value = false;
-                assert_int_equal(parse_boolean(yes[i], &value), 0);
-                assert_true(value);
-        }
-        for (size_t i = 0; i < ARRAY_LEN(no); i++) {
-                value = true;
-                assert_int_equal(parse_boolean(no[i], &value), 0);
-                assert_false(value);
-        }
-        for (size_t i = 0; i < ARRAY_LEN(neither); i++) {
-                value = true;
-                assert_int_equal(parse_boolean(neither[i], &value), -EINVAL);
-                assert_true(value);
-                value = false;
-                assert_int_equal(parse_boolean(neither[i], &value), -EINVAL);
-                assert_false(value);
-        }
-}
-
-TEST(format_size) {
+static const char *do_number(void *context UNUSED, const StoryLine *line) {
         static const struct {
-                uint64_t bytes;
-                const char *text;
-        } cases[] = {
-                {0, "0"},
-                {17, "17"},
-                {1023, "1023"},
-                {KIB, "1K"},
-                {640 * KIB, "640K"},
-                {1536, "1.5K"},
-                {2 * MIB, "2M"},
-                {GIB + GIB / 2, "1.5G"},
-                {1023 * MIB + 1000 * KIB, "1G"}, /* 1023.98M rounds into the next unit */
-                {1023 * MIB + 900 * KIB, "1023.9M"},
-                {10 * GIB + GIB / 20 + 1, "10.1G"},
-                {10 * GIB + GIB / 20, "10G"},
-                {UINT64_MAX, "16E"},
-        };
+                const char *name;
+                int (*parse)(const char *, uint64_t *);
+        } parsers[] = {{"u64", parse_u64},
+                       {"bytes", parse_size_bytes},
+                       {"percent", parse_percent_hundredths},
+                       {"duration", parse_duration_usec}};
+        const char *text = story_unescape(line->arena, line->rest);
+        uint64_t value = UNTOUCHED;
+        int r = -ENOSYS;
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(format_size(arena, cases[i].bytes), cases[i].text);
+        for (size_t i = 0; i < ARRAY_LEN(parsers); i++)
+                if (text_equals(line->words[0], parsers[i].name))
+                        r = parsers[i].parse(text, &value);
+        assert_true(r == 0 || value == UNTOUCHED);
+        return r < 0 ? strerrorname_np(-r) : story_number(line, value);
 }
+
+static const char *do_boolean(void *context UNUSED, const StoryLine *line) {
+        const char *text = story_unescape(line->arena, line->rest);
+        bool first = false, second = true;
+        int r = parse_boolean(text, &first);
+
+        assert_int_equal(parse_boolean(text, &second), r);
+        assert_true(r < 0 ? !first && second : first == second);
+        return r < 0 ? strerrorname_np(-r) : story_yes(first);
+}
+
+static const char *do_format(void *context UNUSED, const StoryLine *line) {
+        static const struct {
+                const char *name;
+                char *(*format)(Arena *, uint64_t);
+        } formats[] = {{"size", format_size},
+                       {"page-size", format_page_size},
+                       {"span", format_duration},
+                       {"count", format_count}};
+        uint64_t number;
+
+        assert_int_equal(parse_u64(line->words[1], &number), 0);
+        for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+                if (text_equals(line->words[0], formats[i].name))
+                        return formats[i].format(line->arena, number);
+        return NULL;
+}
+
+STORY_TEST(stories, "unit/base/size", {"boolean", do_boolean}, {"bytes", do_number},
+           {"count", do_format}, {"duration", do_number}, {"page-size", do_format},
+           {"percent", do_number}, {"size", do_format}, {"span", do_format}, {"u64", do_number})
 
 TEST(format_page_count) {
         assert_text(format_page_count(arena, 1081, 2 * MIB), "1,081 pages of 2M");
@@ -190,15 +66,6 @@ TEST(format_page_count) {
         assert_text(format_page_count(arena, 0, GIB), "0 pages of 1G");
         assert_text(format_page_count_and_size(arena, 1081, 2 * MIB), "1,081 pages of 2M (2.1G)");
         assert_text(format_page_count_and_size(arena, 1, GIB), "1 page of 1G (1G)");
-}
-
-TEST(format_page_size) {
-        assert_text(format_page_size(arena, 64 * KIB), "64K");
-        assert_text(format_page_size(arena, 2 * MIB), "2M");
-        assert_text(format_page_size(arena, 32 * MIB), "32M");
-        assert_text(format_page_size(arena, GIB), "1G");
-        assert_text(format_page_size(arena, 16 * GIB), "16G");
-        assert_text(format_page_size(arena, 1536 * KIB), "1536K"); /* never rounded */
 }
 
 /* Page sizes and whole units survive the way out and in. */
@@ -210,26 +77,6 @@ TEST(page_size_round_trip) {
                         parse_size_bytes(format_page_size(arena, UINT64_C(1) << shift), &bytes), 0);
                 assert_true(bytes == UINT64_C(1) << shift);
         }
-}
-
-TEST(format_duration) {
-        assert_text(format_duration(arena, 0), "0us");
-        assert_text(format_duration(arena, 999), "999us");
-        assert_text(format_duration(arena, 350 * USEC_PER_MSEC), "350ms");
-        assert_text(format_duration(arena, 1200 * USEC_PER_MSEC), "1.2s");
-        assert_text(format_duration(arena, 5 * USEC_PER_SEC), "5s");
-        assert_text(format_duration(arena, 125 * USEC_PER_SEC), "2min 5s");
-        assert_text(format_duration(arena, 120 * USEC_PER_SEC), "2min");
-        assert_text(format_duration(arena, 3720 * USEC_PER_SEC), "1h 2min");
-        assert_text(format_duration(arena, UINT64_MAX), "infinity");
-}
-
-TEST(format_count) {
-        assert_text(format_count(arena, 0), "0");
-        assert_text(format_count(arena, 999), "999");
-        assert_text(format_count(arena, 1000), "1,000");
-        assert_text(format_count(arena, 1234567), "1,234,567");
-        assert_text(format_count(arena, UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
 TEST(saturation) {

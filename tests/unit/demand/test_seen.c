@@ -4,7 +4,7 @@
  * written is read back. */
 
 #include "demand/learned.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const uint64_t page_bytes = 2 * MIB;
 
@@ -29,8 +29,6 @@ static const char *text_of(Arena *arena, const InstanceConfig *instance, const S
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
         "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
 
-#define FIXED "X-Version=14.5\nX-Settings=0a\nX-Fixed=yes\n"
-
 /* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
 static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
                            bool is_word, FigureBasis basis) {
@@ -47,77 +45,33 @@ static const char *applied(Arena *arena, const char *engine, const char *seen, u
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-TEST(applied) {
-        static const struct {
-                const char *engine, *seen;
-                uint64_t base;
-                bool is_word;
-                const char *version, *is;
-                const char *settings; /* NULL: those of then */
-        } rows[] = {
-                /* With the same settings: in place of the rule, where less is all that it takes. */
-                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "540 seen exact"},
-                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen exact"},
-                /* Beside the server's word only where it is more. */
-                {"postgresql", SEEN("540", "600"), 600, true, "14.5", "600 word exact"},
-                {"postgresql", SEEN("610", "600"), 600, true, "14.5", "610 seen exact"},
-                /* Others may map more as they run: never less than the rule, and never exact. */
-                {"jvm", SEEN("540", "600"), 600, false, "14.5", "600 rule"},
-                {"jvm", SEEN("600", "600"), 600, false, "14.5", "600 rule"},
-                {"jvm", SEEN("610", "600"), 600, false, "14.5", "610 seen"},
-                /* But where these settings map everything at the start, and it is as near as that is: 2 % and 16 MiB. */
-                {"jvm", SEEN("582", "600") FIXED, 600, false, "14.5", "582 seen exact"},
-                {"jvm", SEEN("579", "600") FIXED, 600, false, "14.5", "600 rule"},
-                {"jvm", SEEN("601", "600") FIXED, 600, false, "14.5", "601 seen"},
-                {"jvm", SEEN("582", "600") FIXED, 700, false, "14.5", "700 rule"},
-                {"jvm", SEEN("582", "600") FIXED, 600, false, "14.5", "600 rule", "0b"},
-                {"jvm", SEEN("582", "600") FIXED "X-Settings=0b\n", 600, false, "14.5", "600 rule"},
-                {"jvm", SEEN("582", "600") FIXED "X-SeenExact=no\n", 600, false, "14.5",
-                 "600 rule"},
-                /* The rule may say the same of settings that take a page more. */
-                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "600 rule", "0b"},
-                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen", "0b"},
-                /* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
-                {"postgresql", SEEN("540", "600"), 1200, false, "14.5", "1200 rule"},
-                {"postgresql", SEEN("540", "600"), 300, false, "14.5", "300 rule"},
-                {"postgresql", SEEN("660", "600"), 1200, false, "14.5", "1320 seen"},
-                {"postgresql", SEEN("660", "600"), 300, true, "14.5", "330 seen"},
-                {"postgresql", SEEN("540", "600"), 600, false, "15.1", "600 rule"},
-                {"postgresql", SEEN("660", "600"), 600, false, NULL, "660 seen"},
-                /* Its start was made for nothing that is known. */
-                {"postgresql", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 600,
-                 false, "14.5", "600 rule"},
-                {"postgresql", "X-Seen=2M:610\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 600,
-                 false, "14.5", "610 seen"},
-                /* No figure now: never below what was seen. */
-                {"oracle", SEEN("660", "600"), 0, false, NULL, "660 seen"},
-                /* A program that nothing tells of beforehand. */
-                {"generic", "X-Seen=2M:540\nX-SeenUnit=db.service\n", 0, false, NULL, "540 seen"},
-                {"generic", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
-                 NULL, "540 seen exact"},
-                {"db2", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false, NULL,
-                 "540 seen exact"},
-                /* One whose files cannot be read, and of which chance decides or that maps more as it runs. */
-                {"mariadb", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
-                 NULL, "540 seen"},
-                {"jvm", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false, NULL,
-                 "540 seen"},
-                /* Of another size of pages, of another unit, of nothing. */
-                {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
-                {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},
-                {"generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0, false, NULL,
-                 "0 rule"},
-                {"generic", "", 0, false, NULL, "0 rule"},
-        };
+/* The lines of 90-learned.conf that the words from the I-th on stand for. */
+static const char *seen_at(const StoryLine *line, size_t i) {
+        Text text = text_in(line->arena);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const FigureBasis basis = {rows[i].version,
-                                           rows[i].settings ? rows[i].settings : "0a"};
+        for (; line->words[i]; i++) {
+                unsigned pages, base;
 
-                assert_text(applied(arena, rows[i].engine, rows[i].seen, rows[i].base,
-                                    rows[i].is_word, basis),
-                            rows[i].is);
+                if (sscanf(line->words[i], "seen=%u/%u", &pages, &base) == 2)
+                        text_printf(&text, SEEN("%u", "%u"), pages, base);
+                else if (text_equals(line->words[i], "fixed"))
+                        text_add(&text, "X-Version=14.5\nX-Settings=0a\nX-Fixed=yes\n");
+                else if (text_starts_with(line->words[i], "X-"))
+                        text_printf(&text, "%s\n", line->words[i]);
         }
+        return text_string(&text);
+}
+
+static const char *settings_at(const StoryLine *line) {
+        return story_has_word(line, "settings=0b") ? "0b" : "0a";
+}
+
+static const char *do_applied(void *context UNUSED, const StoryLine *line) {
+        const FigureBasis basis = {text_equals(line->words[3], "-") ? NULL : line->words[3],
+                                   settings_at(line)};
+
+        return applied(line->arena, line->words[1], seen_at(line, 4), story_number_at(line, 2),
+                       story_has_word(line, "word"), basis);
 }
 
 static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
@@ -127,7 +81,6 @@ static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
         return seen;
 }
 
-/* What is kept beside what was seen before: the most, but of all that it takes, and for other settings. */
 /* A file that somebody has written by hand may name no page size. */
 TEST(without_page_size) {
         static const FigureBasis basis = {};
@@ -139,47 +92,22 @@ TEST(without_page_size) {
         assert_int_equal(sizing.pages, 1081);
 }
 
-TEST(kept) {
-        static const struct {
-                const char *engine, *before;
-                uint64_t now, base;
-                bool is_exact;
-                const char *is, *settings; /* NULL: those of before */
-        } rows[] = {
-                {"postgresql", SEEN("500", "520"), 600, 520, true, "600 exact"},
-                {"postgresql", SEEN("500", "520"), 600, 520, false, "600"},
-                {"postgresql", SEEN("500", "520"), 400, 520, true, "500 exact"},
-                {"postgresql", SEEN("500", "520"), 500, 520, false, "500 exact"},
-                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 500, 520, true, "500 exact"},
-                /* An estimate gives way to what it really took, when that is all. */
-                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, true, "400 exact"},
-                {"postgresql", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, false, "500"},
-                {"mariadb", SEEN("500", "520") "X-SeenExact=no\n", 400, 520, true, "500"},
-                {"jvm", SEEN("500", "520") "X-SeenExact=no\n" FIXED, 400, 520, true, "500"},
-                {"jvm", SEEN("519", "520") "X-SeenExact=no\n" FIXED, 510, 520, true, "510 exact"},
-                {"generic",
-                 "X-Seen=2M:500\nX-SeenUnit=db.service\nX-SeenVersion=14.5\nX-SeenSettings=0a\n",
-                 400, 0, true, "400 exact"},
-                /* It was started with others: what was seen before holds for nothing. */
-                {"postgresql", SEEN("500", "520"), 400, 520, true, "400 exact", "0b"},
-                {"postgresql", SEEN("500", "520"), 400, 430, true, "400 exact"},
-        };
+static const char *do_kept(void *context UNUSED, const StoryLine *line) {
+        const InstanceConfig *instance = instance_of(line->arena, line->words[1], seen_at(line, 4));
+        Seen seen = seen_of(line->arena, story_number_at(line, 2), story_has_word(line, "exact"));
 
-        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                const InstanceConfig *instance = instance_of(arena, row->engine, row->before);
-                Seen seen = seen_of(arena, row->now, row->is_exact);
+        seen.version = "14.5";
+        seen.settings = settings_at(line);
+        if (story_number_at(line, 3) > 0)
+                *vec_push(line->arena, &seen.base) =
+                        (PageCount){page_bytes, story_number_at(line, 3)};
+        const Seen merged = seen_merge(instance, &seen);
 
-                seen.version = "14.5";
-                seen.settings = row->settings ? row->settings : "0a";
-                if (row->base > 0)
-                        *vec_push(arena, &seen.base) = (PageCount){page_bytes, row->base};
-                const Seen merged = seen_merge(instance, &seen);
-
-                assert_text(arena_printf(arena, "%" PRIu64 "%s", merged.pages.items[0].pages,
-                                         merged.is_exact ? " exact" : ""),
-                            row->is);
-        }
+        return arena_printf(line->arena, "%" PRIu64 "%s", merged.pages.items[0].pages,
+                            merged.is_exact ? " exact" : "");
 }
+
+STORY_TEST(stories, "unit/demand/seen", {"applied", do_applied}, {"kept", do_kept})
 
 /* What is likely the whole of what it was started for; of one that may map more as it runs anything is. */
 TEST(likely) {

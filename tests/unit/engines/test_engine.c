@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "engines/reader.h"
 #include "support/settings.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const uint64_t page_sizes[] = {64 * KIB, 2 * MIB, 512 * MIB, GIB, 16 * GIB};
 
@@ -45,74 +45,6 @@ static uint64_t pages_of(Arena *arena, const char *engine_name, const char *text
                 fail_msg("%s %s: %s", engine_name, text, wrong);
         assert_consistent(&sizing, page_size_bytes);
         return sizing.pages;
-}
-
-/* -1: older than 17.0.10, 1: not older, 0: nobody knows. */
-TEST(versions) {
-        static const struct {
-                const char *version;
-                int side;
-        } rows[] = {
-                {"17", 0},          {"17.0", 0},  {"17.0.9", -1},    {"17.0.10", 1},
-                {"17.0.11+9-1", 1}, {"17.1", 1},  {"16.9", -1},      {"18", 1},
-                {"17.0.2~8", -1},   {"17-ea", 0}, {"1.8.0_252", -1},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                Version version;
-
-                assert_int_equal(parse_version(rows[i].version, &version), 0);
-                assert_int_equal(version_side(version, VERSION(17, 0, 10)), rows[i].side);
-        }
-        assert_int_equal(version_side((Version){}, VERSION(17)), 0);
-}
-
-/* MySQL takes segments up to 8.0.26, MariaDB up to 10.4; of an unknown version, what the newest do. */
-TEST(segments) {
-        static const struct {
-                const char *engine, *version;
-                bool uses_sysv;
-        } rows[] = {
-                {"mysql", "8.0.19", true},    {"mysql", "8.0.26", true},
-                {"mysql", "8.0.27", false},   {"mysql", "5.7.44", true},
-                {"mysql", "8.0", false},      {"mysql", "9.7.4", false},
-                {"mysql", NULL, false},       {"mariadb", "10.4.34", true},
-                {"mariadb", "10.5.1", false}, {"postgresql", "17", false},
-                {"oracle", NULL, true},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                if (engine_uses_sysv(engine_find(rows[i].engine), rows[i].version) !=
-                    rows[i].uses_sysv)
-                        fail_msg("%s %s", rows[i].engine, rows[i].version);
-}
-
-/* Where the size depends on numbers of the version that are not known, the text below it says so. */
-TEST(unknown_numbers) {
-        static const struct {
-                const char *engine, *settings, *caveat;
-        } rows[] = {
-                {"postgresql", "shared_buffers=128GB server_version=17", "an upper bound"},
-                {"postgresql", "shared_buffers=128GB server_version=17.5", "an upper bound"},
-                {"postgresql", "shared_buffers=64GB server_version=17", "an upper bound"},
-                {"postgresql", "shared_buffers=128GB server_version=12", "an upper bound"},
-                {"mariadb", "server_version=10.11", "if its version is not known"},
-                {"mariadb", "", "if its version is not known"},
-                {"mariadb", "server_version=11.8", "at most 9 pages of 2M"},
-                {"mysql", "server_version=8.0", "at most 8 pages of 2M"},
-                {"jvm", "Xmx=1g server_version=17 ReservedCodeCacheSize=239m",
-                 "measured with OpenJDK 8 to 26"},
-                {"jvm", "Xmx=1g server_version=17", "measured with OpenJDK 8 to 26"},
-                {"jvm", "Xmx=1g server_version=17.0.9 ReservedCodeCacheSize=239m",
-                 "measured with OpenJDK 8 to 26"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                Sizing sizing;
-
-                assert_null(try_size(arena, rows[i].engine, rows[i].settings, 2 * MIB, &sizing));
-                assert_contains(sizing.caveat, rows[i].caveat);
-        }
 }
 
 /* Engine, settings ("-": none), page size, the least and the most pages, separated by tabs. */
@@ -473,116 +405,6 @@ TEST(extremes) {
 
 /* ---- settings ---- */
 
-static const struct {
-        const char *engine, *settings;
-        const char *sentence[3]; /* parts that it must have */
-} refusals[] = {
-        {"postgresql", "shared_bufers=8GB", {"shared_bufers", "did you mean shared_buffers?"}},
-        {"postgresql", "wurst=8GB", {"wurst", "shared_buffers", "max_connections"}},
-        {"postgresql", "shared_buffers=8gb", {"shared_buffers", "'8gb'", "128GB"}},
-        {"postgresql", "shared_buffers=8G", {"shared_buffers", "'8G'", "128GB"}},
-        {"postgresql", "shared_buffers=-8GB", {"shared_buffers", "'-8GB'"}},
-        {"postgresql", "shared_buffers=GB", {"shared_buffers", "'GB'"}},
-        {"postgresql", "shared_buffers=1.5", {"shared_buffers", "'1.5'"}},
-        {"postgresql", "shared_buffers=", {"shared_buffers", "''"}},
-        {"postgresql", "shared_buffers=3", {"shared_buffers", "'3'", "too small"}},
-        {"postgresql", "shared_buffers=99999999999999999999GB", {"shared_buffers", "range"}},
-        {"postgresql", "shared_buffers=18446744073709551615", {"shared_buffers", "range"}},
-        {"postgresql", "shared_buffers=16777216TB", {"shared_buffers", "range"}},
-        {"postgresql", "max_connections=1k", {"max_connections", "'1k'", "whole number"}},
-        {"postgresql", "max_connections=0", {"max_connections", "'0'", "too small"}},
-        {"postgresql", "max_connections=-1", {"max_connections", "'-1'"}},
-        {"postgresql", "io_max_concurrency=0", {"io_max_concurrency", "'0'", "-1"}},
-        {"postgresql", "huge_pages=off", {"huge_pages", "write on"}},
-        {"postgresql", "huge_page_size=1GB", {"huge_page_size", "1G", "2M"}},
-        {"postgresql", "shared_memory_type=sysv", {"shared_memory_type", "mmap"}},
-        {"postgresql", "shared_buffers=1e30TB", {"shared_buffers", "'1e30TB'"}},
-        {"postgresql", "shared_buffers=-1GB", {"shared_buffers", "'-1GB'"}},
-        {"postgresql", "shared_buffers=1e", {"shared_buffers", "'1e'"}},
-        {"postgresql", "shared_buffers=inf", {"shared_buffers", "'inf'"}},
-        {"postgresql", "max_connections=100kB", {"max_connections", "'100kB'"}},
-        {"postgresql", "server_version=new", {"server_version", "'new'"}},
-        {"postgresql", "server_version=17 io_max_concurrency=8", {"io_max_concurrency", "18"}},
-        {"postgresql", "server_version=16 notify_buffers=8", {"notify_buffers", "17"}},
-        {"oracle", "", {"sga_max_size", "sga_target"}},
-        {"oracle", "sga_target=0", {"sga_max_size", "sga_target"}},
-        {"oracle", "sga_taget=8G", {"sga_taget", "did you mean sga_target?"}},
-        {"oracle", "sga_target=180", {"sga_target", "64M"}},
-        {"oracle", "sga_target=8GB", {"sga_target", "'8GB'", "180G"}},
-        {"oracle", "sga_target=1.5G", {"sga_target", "'1.5G'"}},
-        {"oracle", "memory_target=8G", {"memory_target", "set it to 0", "sga_target"}},
-        {"oracle", "sga_target=8G memory_max_target=1", {"memory_max_target", "set it to 0"}},
-        {"oracle", "sga_target=8G use_large_pages=FALSE", {"use_large_pages", "ONLY"}},
-        {"oracle", "sga_target=8G segments=0", {"segments", "such as 4"}},
-        {"oracle", "sga_target=8G segments=-1", {"segments", "'-1'", "such as 4"}},
-        {"oracle", "sga_target=8G segments=4097", {"segments", "4097"}},
-        {"oracle", "sga_target=8G use_large_pages=maybe", {"use_large_pages", "'maybe'", "ONLY"}},
-        {"mariadb", "buffer_pool_size=8G", {"buffer_pool_size", "mean innodb_buffer_pool_size?"}},
-        {"mariadb", "large_pages=OFF", {"large_pages", "ON"}},
-        {"mariadb", "innodb_buffer_pool_size=12", {"innodb_buffer_pool_size", "too small"}},
-        {"mariadb",
-         "server_version=10.11.7 innodb_buffer_pool_size=64M",
-         {"innodb_buffer_pool_size", "chunks of 1M", "set innodb_buffer_pool_chunk_size"}},
-        {"mariadb", "key_cache_segments=65", {"key_cache_segments", "'65'", "0 to 64"}},
-        {"mysql", "server_version=5.7.44", {"server_version", "SharedMemory=sysv"}},
-        {"mariadb", "server_version=10.4.34", {"server_version", "SharedMemory=sysv"}},
-        {"mysql", "innodb_dedicated_server=ON", {"innodb_dedicated_server", "pool_size beside"}},
-        {"mysql", "innodb_buffer_pool_size=12GB", {"innodb_buffer_pool_size", "'12GB'", "12G"}},
-        {"mysql", "innodb_page_size=5K", {"innodb_page_size", "'5K'", "16K"}},
-        {"mysql", "innodb_buffer_pool_instances=0", {"innodb_buffer_pool_instances", "'0'"}},
-        {"mysql", "large-pages=0", {"large-pages", "ON"}},
-        {"jvm", "", {"Xmx is missing", "512m"}},
-        {"jvm", "Xmx=512", {"Xmx", "'512'", "too small"}},
-        {"jvm", "Xmx=512m gc=epsilon", {"gc", "'epsilon'", "zgc"}},
-        {"jvm", "Xmx=512m UseLargePages=false", {"UseLargePages", "true"}},
-        {"jvm", "Xmx=512m UseTransparentHugePages=true", {"UseTransparentHugePages", "false"}},
-        {"jvm", "Xmx=512m LargePageSizeInBytes=1g", {"LargePageSizeInBytes", "1G", "2M"}},
-        {"jvm", "Xmx=512m ObjectAlignmentInBytes=24", {"ObjectAlignmentInBytes", "'24'", "256"}},
-        {"jvm", "Xmx=512m GCCardSizeInBytes=64", {"GCCardSizeInBytes", "'64'", "512"}},
-        {"jvm", "Xmx=512m UseLargePagesInMetaspace=true", {"UseLargePagesInMetaspace", "false"}},
-        {"jvm", "MaxHeapSize=1g", {"MaxHeapSize", "Xmx"}},
-        {"generic", "", {"memory is missing"}},
-        {"db2", "", {"memory is missing"}},
-        {"kubelet", "database_memory=5", {"kubelet"}},
-        {"generic", "memory=0", {"memory", "'0'"}},
-        {"generic", "memory=5banana", {"memory", "'5banana'"}},
-        {"mongodb", "", {"no reserved huge pages"}},
-        {"memcached", "memory=1G", {"no reserved huge pages"}},
-};
-
-TEST(refusals) {
-        for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
-                Sizing sizing = {.pages = 4711};
-                const char *wrong =
-                        try_size(arena, refusals[i].engine, refusals[i].settings, 2 * MIB, &sizing);
-
-                if (!wrong)
-                        fail_msg("%s %s: accepted", refusals[i].engine, refusals[i].settings);
-                assert_int_equal(sizing.pages, 4711);
-                for (size_t j = 0; j < 3 && refusals[i].sentence[j]; j++)
-                        if (!strstr(wrong, refusals[i].sentence[j]))
-                                fail_msg("%s %s: no '%s' in: %s", refusals[i].engine,
-                                         refusals[i].settings, refusals[i].sentence[j], wrong);
-        }
-}
-
-/* A pool or heap below one page would get none of them, which must not look like success. */
-TEST(less_than_a_page) {
-        static const char *const small[][2] = {
-                {"mariadb", "innodb_buffer_pool_size=1023M"},
-                {"jvm", "Xmx=1023m"},
-        };
-        Sizing sizing;
-
-        for (size_t i = 0; i < ARRAY_LEN(small); i++) {
-                const char *wrong = try_size(arena, small[i][0], small[i][1], GIB, &sizing);
-
-                assert_non_null(wrong);
-                assert_non_null(strstr(wrong, "1023M"));
-                assert_non_null(strstr(wrong, "1G"));
-        }
-}
-
 /* Every name of the table of inputs, spoilt by one letter: the sentence says the right one. */
 TEST(near_matches) {
         for (size_t i = 0; i < ARRAY_LEN(inputs); i++) {
@@ -717,22 +539,6 @@ TEST(registry) {
         assert_string_equal(engine_refuse(arena, "sybase"), "there is no engine 'sybase'");
 }
 
-TEST(thp_preferences) {
-        static const struct {
-                const char *engine;
-                ThpPolicy preference;
-        } preferences[] = {
-                {"generic", THP_AUTO},      {"postgresql", THP_NEVER},   {"oracle", THP_NEVER},
-                {"mariadb", THP_AUTO},      {"mysql", THP_AUTO},         {"jvm", THP_AUTO},
-                {"mongodb", THP_NEVER},     {"redis", THP_NEVER},        {"mssql", THP_ALWAYS},
-                {"memcached", THP_MADVISE}, {"clickhouse", THP_MADVISE},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(preferences); i++)
-                assert_int_equal(engine_find(preferences[i].engine)->thp_preference,
-                                 preferences[i].preference);
-}
-
 /* ---- thp ---- */
 
 TEST(thp_names) {
@@ -757,4 +563,54 @@ TEST(thp_selected) {
         assert_null(thp_selected(arena, "always madvise never\n"));
         assert_null(thp_selected(arena, "] always [never\n"));
         assert_null(thp_selected(arena, ""));
+}
+
+/* ---- stories ---- */
+
+/* The settings that stand behind ENGINE. */
+static const char *settings_at(const StoryLine *line) {
+        const char *rest = strchr(line->rest, ' ');
+
+        return rest ? rest + 1 : "";
+}
+
+static const char *do_refuse(void *context UNUSED, const StoryLine *line) {
+        Sizing sizing = {.pages = 4711};
+        const char *wrong = try_size(line->arena, line->words[1], settings_at(line),
+                                     text_equals(line->words[0], "refuse") ? 2 * MIB : GIB,
+                                     &sizing);
+
+        assert_int_equal(sizing.pages, 4711);
+        return wrong;
+}
+
+static const char *do_caveat(void *context UNUSED, const StoryLine *line) {
+        Sizing sizing;
+
+        assert_null(try_size(line->arena, line->words[1], settings_at(line), 2 * MIB, &sizing));
+        return sizing.caveat;
+}
+
+static const char *do_side(void *context UNUSED, const StoryLine *line) {
+        Version version;
+
+        assert_int_equal(parse_version(line->words[1], &version), 0);
+        return arena_printf(line->arena, "%d", version_side(version, VERSION(17, 0, 10)));
+}
+
+static const char *do_sysv(void *context UNUSED, const StoryLine *line) {
+        const char *version = text_equals(line->words[2], "-") ? NULL : line->words[2];
+
+        return story_yes(engine_uses_sysv(engine_find(line->words[1]), version));
+}
+
+static const char *do_thp(void *context UNUSED, const StoryLine *line) {
+        return thp_policy_name(engine_find(line->words[1])->thp_preference);
+}
+
+STORY_TEST(stories, "unit/engines/engine", {"caveat", do_caveat}, {"refuse", do_refuse},
+           {"refuse-1G", do_refuse}, {"side", do_side}, {"sysv", do_sysv}, {"thp", do_thp})
+
+TEST(version_that_is_not_known) {
+        assert_int_equal(version_side((Version){}, VERSION(17)), 0);
 }

@@ -4,7 +4,7 @@
 
 #include "engines/reader.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 #define PATH "/srv/settings"
 
@@ -33,123 +33,23 @@ static const char *settings_of(Arena *arena, const char *engine, const char *pat
         return text_string(&text);
 }
 
-TEST(mappings) {
-        static const struct {
-                const char *engine, *text, *settings;
-        } rows[] = {
-                /* JSON */
-                {"postgresql", "{\"shared_buffers\": \"8GB\", \"max_connections\": 300}",
-                 "shared_buffers=8GB@1 max_connections=300@1"},
-                {"postgresql", "\n{\n  \"shared_buffers\" : \"8GB\",\r\n\t\"port\":\"4MB\"\n}\n",
-                 "shared_buffers=8GB@3"},
-                {"mysql", "{\"innodb-buffer-pool-size\":4294967296,\"large_pages\":true}",
-                 "innodb-buffer-pool-size=4294967296@1 large_pages=true@1"},
-                {"postgresql", "{\"shared_preload_libraries\": \"a\\\\b\\/c\\\"d\"}",
-                 "shared_preload_libraries=a\\b/c\"d@1"},
-                {"postgresql", "{\"wal_buffers\": -1}", "wal_buffers=-1@1"},
-                /* YAML */
-                {"postgresql", "shared_buffers: 8GB\n", "shared_buffers=8GB@1"},
-                {"postgresql",
-                 "---\n# ours\n\nshared_buffers: 8GB # a quarter\nmax_connections: '300'",
-                 "shared_buffers=8GB@4 max_connections=300@5"},
-                {"postgresql", "--- # ours\n\"shared_buffers\": \"8GB\"\nport: 5432\r\n",
-                 "shared_buffers=8GB@2"},
-                {"postgresql", "shared_preload_libraries: 'a''b#c'\nhuge_pages : on",
-                 "shared_preload_libraries=a'b#c@1 huge_pages=on@2"},
-                {"postgresql", "{shared_buffers: 8GB, max_connections: 300,}",
-                 "shared_buffers=8GB@1 max_connections=300@1"},
-                {"jvm", "Xmx: 31g\nUseLargePages: true\n", "Xmx=31g@1 UseLargePages=true@2"},
-                {"oracle", "orders.sga_target: 12G\n'*.sga_target': 8G\nsegments: 4\n",
-                 "orders.sga_target=12G@1 *.sga_target=8G@2 segments=4@3"},
-                {"generic", "memory: 8G\n", "memory=8G@1"},
-                {"db2", "{\"memory\": \"8G\"}", "memory=8G@1"},
-                /* autobase's list */
-                {"postgresql",
-                 "postgresql_parameters:\n"
-                 "  - { option: \"shared_buffers\", value: \"8GB\" } # a quarter\n"
-                 "  # - { option: \"huge_pages\", value: \"off\" }\n"
-                 "  - {value: '300', option: max_connections}\n",
-                 "shared_buffers=8GB@2 max_connections=300@4"},
-                {"postgresql",
-                 "port: 5432\nparameters:\n- { option: wal_buffers, value: 16MB }\nhuge_pages: on\n",
-                 "wal_buffers=16MB@3 huge_pages=on@4"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_text(settings_of(arena, rows[i].engine, PATH,
-                                        TEST_SOURCES(arena, {PATH, rows[i].text, 0})),
-                            rows[i].settings);
-}
-
-/* Each with the line, the setting and what to write. */
-TEST(mistakes) {
-        static const char nested[] =
-                "its value is not a single word or text in quotes; write NAME: "
-                "VALUE, without lists, mappings and templates";
-        static const char indented[] =
-                "this line is indented, and so part of another value; write NAME: VALUE lines only";
-        static const char no_setting[] = "this is not a setting; write NAME: VALUE";
-        static const char no_option[] = "write - { option: NAME, value: VALUE }";
-        const struct {
-                const char *engine, *text, *where, *wrong;
-        } rows[] = {
-                {"postgresql", "a: 1\nb:\n  c: 2\n", ":2: b: ", nested},
-                {"postgresql", "a: 1\n\n  b: 2\n", ":3: ", indented},
-                {"postgresql", "a: [1, 2]\n", ":1: a: ", nested},
-                {"postgresql", "a: {b: 1}\n", ":1: a: ", nested},
-                {"postgresql", "a: {{ memory }}MB\n", ":1: a: ", nested},
-                {"postgresql", "a: &x 1\n", ":1: a: ", nested},
-                {"postgresql", "a: |\n  text\n", ":1: a: ", nested},
-                {"postgresql", "a: 1\nshared_buffers:\n", ":2: shared_buffers: ", nested},
-                {"postgresql", "shared_buffers:\nb: 1\n", ":1: shared_buffers: ", nested},
-                {"postgresql", "a: 'no end\nb: 1\n", ":1: a: ", nested},
-                {"postgresql", "{\"a\": {\"b\": 1}}", ":1: a: ", nested},
-                {"postgresql", "{\n\"a\": 1,\n\"b\": []}", ":3: b: ", nested},
-                {"postgresql", "{\"a\": ", ":1: a: ", nested},
-                {"postgresql", "{\"a\": 1 \"b\": 2}",
-                 ":1: a: ", "a ',' or a '}' is missing after this"},
-                {"postgresql", "{\"a\": \"1\" \"b\": 2}",
-                 ":1: a: ", "a ',' or a '}' is missing after this"},
-                {"postgresql", "{\"a\": 1\n", ":2: a: ", "a ',' or a '}' is missing after this"},
-                {"postgresql", "{\"a\" 1}", ":1: ", no_setting},
-                {"postgresql", "{", ":1: ", no_setting},
-                {"postgresql", "{,}", ":1: ", no_setting},
-                {"postgresql", "{}}", ":1: ", "text follows the mapping; remove it"},
-                {"postgresql", "{}\n{}", ":2: ", "text follows the mapping; remove it"},
-                {"postgresql", "a: 1\nshared_buffers = 8GB\n", ":2: ", no_setting},
-                {"postgresql", "a: 1\n- x\n", ":2: ", no_setting},
-                {"postgresql", "a: 'x' y\n",
-                 ":1: ", "more than one setting in a line; break the line"},
-                {"postgresql", "p:\n  - option: a\n    value: b\n", ":2: ", no_option},
-                {"postgresql", "p:\n  - { option: a }\n", ":2: ", no_option},
-                {"postgresql", "p:\n  - shared_buffers\n", ":2: ", no_option},
-                {"postgresql", "p:\n  - { option: a, value: [b] }\n", ":2: value: ", nested},
-                {"postgresql", "work_mem: 1\nwork-mem: 2\n",
-                 ":2: work-mem: ", PATH ":1 sets this, too; remove one of the two"},
-                {"postgresql", "{\"a\": 1,\n\"A\": 1}",
-                 ":2: A: ", PATH ":1 sets this, too; remove one of the two"},
-                {"postgresql", "p:\n- { option: a, value: 1 }\n- { option: a, value: 1 }\n",
-                 ":3: a: ", PATH ":2 sets this, too; remove one of the two"},
-                {"postgresql", "a: 1\nb: \x1b[2J\n", ":2: ", "this is not text in UTF-8"},
-                {"postgresql", "a: \xff\n", ":1: ", "this is not text in UTF-8"},
-                {"postgresql", "port: 5432\n", ": ",
-                 "none of these settings matters to the size of PostgreSQL; 'hugeplanctl size --json' lists those that do"},
-                {"postgresql", "{}", ": ",
-                 "none of these settings matters to the size of PostgreSQL; 'hugeplanctl size --json' lists those that do"},
-                /* What has no form of its own. */
-                {"generic", "memory = 8G\n", ":1: ", no_setting},
-                {"generic", "", ": ",
-                 "none of these settings matters to the size of a program of your own; 'hugeplanctl size --json' lists those that do"},
-        };
+static const char *do_settings(void *context UNUSED, const StoryLine *line) {
+        const char *text =
+                story_unescape(line->arena, line->words[2] ? strchr(line->rest, ' ') + 1 : "");
+        const Sources *sources = TEST_SOURCES(line->arena, {PATH, text, 0});
         Gathered gathered;
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const char *wrong = gather(arena, rows[i].engine,
-                                           TEST_SOURCES(arena, {PATH, rows[i].text, 0}), PATH,
-                                           &gathered);
+        return text_equals(line->words[0], "wrong")
+                       ? gather(line->arena, line->words[1], sources, PATH, &gathered)
+                       : settings_of(line->arena, line->words[1], PATH, sources);
+}
 
-                assert_text(wrong, arena_printf(arena, PATH "%s%s", rows[i].where, rows[i].wrong));
-        }
+STORY_TEST(stories, "unit/engines/settings_file", {"settings", do_settings}, {"wrong", do_settings})
+
+/* What no line of a story can have. */
+TEST(mistakes) {
+        Gathered gathered;
+
         assert_contains(gather(arena, "postgresql",
                                TEST_SOURCES(arena, {PATH, "a: 1\n\0b: 2\n", 11}), PATH, &gathered),
                         PATH ":2: this is not text");

@@ -3,7 +3,7 @@
 /* What of a text leaves the host: what a parser uses, and of all else the length. */
 
 #include "inspect/kept.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const char *kept(Arena *arena, const char *path, const char *text) {
         Kept kept = kept_in(arena);
@@ -12,68 +12,13 @@ static const char *kept(Arena *arena, const char *path, const char *text) {
         return kept_text(&kept, arena, path, text, strlen(text));
 }
 
-TEST(lines) {
-        static const struct {
-                const char *path, *text, *expected;
-        } cases[] = {
-                /* Settings that an engine reads, as its own files have them. */
-                {"/x.conf", "shared_buffers = 2GB # a b\n", "shared_buffers = 2GB # x x\n"},
-                {"/x.conf", "shared_buffers 2GB\n", "shared_buffers 2GB\n"},
-                {"/x.conf", "data_directory = '/a b' # c12\n", "data_directory = '/a b' # xxx\n"},
-                {"/x.conf", "key_pw='s3cret'\nlog_lock = 64MB\nx.y = -15\n",
-                 "xxxxxx='xxxxxx'\nxxxxxxxx = xxxx\nxxx = -xx\n"},
-                {"/my.cnf",
-                 "[mysqld@a-1]\n[client-x]\nloose-innodb_buffer_pool_size=1G\nskip-networking\n",
-                 "[mysqld@a-1]\n[xxxxxxxx]\nloose-innodb_buffer_pool_size=1G\nxxxxxxxxxxxxxxx\n"},
-                {"/my.cnf", "!includedir /etc/my.d/\npassword\n",
-                 "!includedir /etc/my.d/\nxxxxxxxx\n"},
-                {"/p.yml", "tokens:\n- abc\npostgresql:\n  data_dir: /a\n  pw: {a: bcd}\n",
-                 "xxxxxx:\n- xxx\npostgresql:\n  data_dir: /a\n  xx: {a: xxx}\n"},
-                {"/auto.cnf",
-                 "{\"large_pages\": {\"Value\": \"ON\"}, \"pin\": {\"Value\": \"4711\"}}\n",
-                 "{\"large_pages\": {\"Value\": \"ON\"}, \"xxx\": {\"xxxxx\": \"xxxx\"}}\n"},
-                {"/init.ora", "*.sga_target=1G\norcl.pga=abc\n", "*.sga_target=1G\nxxxxxxxx=xxx\n"},
-                {"/jvm.options", "8-13:-XX:+UseLargePages\n-Xmx4g\n-Dpw=abc\n",
-                 "8-13:-XX:+UseLargePages\n-Xmx4g\n-xxx=xxx\n"},
-                /* Commands: programs, options that are read, and variables that these refer to. */
-                {"/etc/systemd/system/a.service",
-                 "[Service]\nUser=pg\nExecStart=/opt/a /opt/b --key abc sys/abc@x\nTokens=abc\n",
-                 "[Service]\nUser=pg\nExecStart=/opt/a /opt/b --xxx xxx xxxxxxx@x\nxxxxxx=xxx\n"},
-                {"/etc/systemd/system/a.service",
-                 "ExecStart=/bin/postgres -D ${DATA} -c x=abc $OPTS\nEnvironment=DATA=/d \"OPTS=-B 16 -y abc\" PW=abc\n",
-                 "ExecStart=/bin/postgres -D ${DATA} -c x=xxx $OPTS\n"
-                 "Environment=DATA=/d \"OPTS=-B 16 -y xxx\" xx=xxx\n"},
-                {"/x", "curl -u user:abc https://user:abc@h/mysql:abc -u a:abc\n",
-                 "xxxx -u user:xxx xxxxx://xxxx:xxx@h/mysql:xxx -u a:xxx\n"},
-                {"/x", "jdbc:oracle:thin:u/abc@//h?user=abc&password=abc\n",
-                 "xxxx:oracle:xxxx:xxxxx@//xxxxxx=xxx&xxxxxxxx=xxx\n"},
-                {"/x.sh",
-                 "#!/bin/sh\nN=20\nPIN=4711\necho $N > /proc/sys/vm/nr_hugepages; login 4711\n",
-                 "#!/xxxxxx\nN=xx\nxxx=xxxx\nxxxx $N > /proc/sys/vm/nr_hugepages; xxxxx xxxx\n"},
-                /* What the host has besides. */
-                {"/etc/passwd", "a:hash:1:2:Name, Phone:/home/a:/bin/sh\n",
-                 "a:xxxx:1:2:xxxx, xxxxx:/home/a:/xxxxxx\n"},
-                {"/etc/nsswitch.conf", "passwd: files sss\nshadow: files\n",
-                 "passwd: files sss\nxxxxxx: xxxxx\n"},
-                {"/etc/security/limits.conf", "a - memlock 1 # b\nb - nproc 10\n",
-                 "a - memlock 1 # x\nx - xxxxx xx\n"},
-                {"/etc/crontab", "@daily a /b abc\n@reboot root /b abc\n",
-                 "@xxxxx a /b xxx\n@xxxxxx xxxx /b xxx\n"},
-                {"/etc/sysctl.d/a.conf", "# a\nvm.nr_hugepages = 5\nkernel.x = |/abc\n",
-                 "# x\nvm.nr_hugepages = 5\nxxxxxxxx = |/xxx\n"},
-                {"/etc/hugeplan.d/20-a.conf", "# why\nMemory=1G\n", "# xxx\nMemory=1G\n"},
-                {"/proc/cmdline", "root=abc hugepages=20 pin=4711\n",
-                 "xxxx=xxx hugepages=20 xxx=xxxx\n"},
-                {"/proc/7/maps",
-                 "7f00-7f01 r--p 00 fe:00 131 /home/abc\n7f02-7f03 rw-s 00 00:0f 1 /memfd:abc\n",
-                 "7f00-7f01 r--p 00 fe:00 131 /xxxxxxxx\n7f02-7f03 rw-s 00 00:0f 1 /memfd:xxx\n"},
-                {"/proc/7/mountinfo", "1 2 0:5 / /m rw - cifs //h/abc password=abc\n",
-                 "1 2 0:5 / /m xx - cifs //xxxxx xxxxxxxx=xxx\n"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(kept(arena, cases[i].path, cases[i].text), cases[i].expected);
+/* PATH TEXT */
+static const char *do_kept(void *context UNUSED, const StoryLine *line) {
+        return kept(line->arena, line->words[1],
+                    story_unescape(line->arena, strchr(line->rest, ' ') + 1));
 }
+
+STORY_TEST(stories, "unit/inspect/kept", {"kept", do_kept})
 
 /* Words that NULs end. */
 TEST(arguments) {
@@ -117,32 +62,30 @@ TEST(binary) {
 
 /* Whatever strangers write: it ends, keeps its length and lines, and nothing is in it that was not there. */
 TEST(hostile) {
-        static const char *const parts[] = {
-                "shared_buffers",
-                "=",
-                ":",
-                " ",
-                "\"",
-                "'",
-                "\\",
-                "\n",
-                "{",
-                "}",
-                "#",
-                "$",
-                "${",
-                "-",
-                "/",
-                "echo ",
-                "huge",
-                "()",
-                ";",
-                "[",
-                "a",
-                "@",
-                "-D",
-                "\xFF",
-        };
+        static const char *const parts[] = {"shared_buffers",
+                                            "=",
+                                            ":",
+                                            " ",
+                                            "\"",
+                                            "'",
+                                            "\\",
+                                            "\n",
+                                            "{",
+                                            "}",
+                                            "#",
+                                            "$",
+                                            "${",
+                                            "-",
+                                            "/",
+                                            "echo ",
+                                            "huge",
+                                            "()",
+                                            ";",
+                                            "[",
+                                            "a",
+                                            "@",
+                                            "-D",
+                                            "\xFF"};
         uint64_t seed = 4711;
 
         for (int i = 0; i < 20000; i++) {

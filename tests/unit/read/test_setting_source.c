@@ -8,6 +8,7 @@
 #include "check/rules.h"
 #include "read/setting_source.h"
 #include "support/setting_sources.h"
+#include "support/story.h"
 
 static const char host[] = "sizes 1G 2M\n"
                            "node 0 total=64G free=60G 2M=10\n"
@@ -32,13 +33,8 @@ static SettingSources *setting_sources_in(Arena *arena, SettingSourceSource sour
         return setting_sources;
 }
 
-typedef struct Case {
-        const char *text, *expected;
-} Case;
-
 /* ---- formats ---- */
 
-#define POOL(size) "/sys/kernel/mm/hugepages/hugepages-" size "/nr_hugepages"
 #define NODE_POOL(node, size) \
         "/sys/devices/system/node/node" node "/hugepages/hugepages-" size "/nr_hugepages"
 #define THP "/sys/kernel/mm/transparent_hugepage"
@@ -204,57 +200,47 @@ TEST(most_likely) {
                 "vm.nr_hugepages=40 in /etc/tuned/b/tuned.conf:2");
 }
 
-TEST(setting_source_for_pool) {
+static const char *do_pools(void *context UNUSED, const StoryLine *line) {
         static const struct {
+                const char *name;
                 SettingSourceSource source;
-                const char *text, *node_0_2m, *node_1_2m, *node_0_1g, *node_1_1g;
-        } cases[] = {
-                /* Of 2M there are 10 on node 0 and 30 on node 1, of 1G none and 2. */
-                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=40", "40", "40", NULL, NULL},
-                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages_mempolicy=050", "050", "050", NULL, NULL},
-                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=1024", NULL, NULL, NULL, NULL},
-                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=10", NULL, NULL, NULL, NULL},
-                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=0", NULL, NULL, NULL, NULL},
-                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 30", NULL, "30",
-                 NULL, NULL},
-                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 40", NULL, NULL,
-                 NULL, NULL},
-                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("*", "2048kB") " - - - - 10", "10", NULL,
-                 NULL, NULL},
-                {SETTING_SOURCE_TMPFILES, "w " POOL("2048kB") " - - - - 40", "40", "40", NULL,
-                 NULL},
-                {SETTING_SOURCE_TMPFILES, "w " POOL("1048576kB") " - - - - 2", NULL, NULL, "2",
-                 "2"},
-                {SETTING_SOURCE_TMPFILES, "w " POOL("1048576kB") " - - - - 4", NULL, NULL, NULL,
-                 NULL},
-                {SETTING_SOURCE_TUNED, "[sysctl]\nvm.nr_hugepages=40", "40", "40", NULL, NULL},
-                {SETTING_SOURCE_TUNED, "[sysctl]\nvm.nr_hugepages=400", NULL, NULL, NULL, NULL},
-                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepages=40", "40", "40", NULL, NULL},
-                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepages=0:10,1:31", "0:10,1:31", NULL, NULL,
-                 NULL},
-                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepagesz=1G hugepages=1:2", NULL, NULL,
-                 NULL, "1:2"},
-        };
-        const Topology *now = host_make(arena, host);
+        } sources[] = {{"sysctl", SETTING_SOURCE_SYSCTL},
+                       {"tmpfiles", SETTING_SOURCE_TMPFILES},
+                       {"tuned", SETTING_SOURCE_TUNED},
+                       {"kernel-command-line", SETTING_SOURCE_KERNEL_COMMAND_LINE}};
+        const Topology *now = host_make(line->arena, host);
+        Text found = text_in(line->arena);
+        size_t i = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                SettingSources *setting_sources =
-                        setting_sources_in(arena, cases[i].source, cases[i].text);
-                const SettingSource *found[] = {
-                        setting_source_for_pool(setting_sources, now, 0, 2 * MIB),
-                        setting_source_for_pool(setting_sources, now, 1, 2 * MIB),
-                        setting_source_for_pool(setting_sources, now, 0, GIB),
-                        setting_source_for_pool(setting_sources, now, 1, GIB)};
-                const char *expected[] = {cases[i].node_0_2m, cases[i].node_1_2m,
-                                          cases[i].node_0_1g, cases[i].node_1_1g};
+        while (!text_equals(sources[i].name, line->words[1]))
+                assert_true(++i < ARRAY_LEN(sources));
+        const SettingSources *settings =
+                setting_sources_in(line->arena, sources[i].source,
+                                   story_unescape(line->arena, strchr(line->rest, ' ') + 1));
 
-                for (size_t k = 0; k < ARRAY_LEN(found); k++) {
-                        if (!text_equals(found[k] ? found[k]->value : NULL, expected[k]))
-                                print_error("case %zu, pool %zu: %s\n", i, k, cases[i].text);
-                        assert_text(found[k] ? found[k]->value : NULL, expected[k]);
-                }
+        for (unsigned k = 0; k < 4; k++) {
+                const SettingSource *setting =
+                        setting_source_for_pool(settings, now, k % 2, k < 2 ? 2 * MIB : GIB);
+
+                text_printf(&found, "%s%s", k > 0 ? " " : "", setting ? setting->value : "-");
         }
+        return text_string(&found);
 }
+
+static const char *do_explains(void *context UNUSED, const StoryLine *line) {
+        const SettingSource setting = {
+                .path = line->words[1],
+                .value = text_equals(line->words[2], "''")
+                                 ? ""
+                                 : story_unescape(line->arena, line->words[2])};
+
+        return story_yes(setting_source_explains(
+                &setting, text_equals(line->words[3], "-")
+                                  ? NULL
+                                  : story_unescape(line->arena, line->words[3])));
+}
+
+STORY_TEST(stories, "unit/read/setting_shown", {"pools", do_pools}, {"explains", do_explains})
 
 /* Surplus pages are no part of what was set. */
 TEST(surplus_is_not_set) {
@@ -272,50 +258,16 @@ TEST(surplus_is_not_set) {
                 2 * MIB));
 }
 
-TEST(values) {
-#define VM "/proc/sys/vm/nr_hugepages"
-        static const struct {
-                const char *path, *value, *shown;
-                bool is_same;
-        } cases[] = {
-                /* sysctls: any base, and what follows a blank does not count. */
-                {VM, "20", "20", true},
-                {VM, "024", "20", true},
-                {VM, "0x14", "20", true},
-                {VM, "20 x", "20", true},
-                {VM, "20x", "20", false},
-                {VM, "20", "21", false},
-                {VM, "+20", "20", false},
-                {VM, "", "0", false},
-                {VM, "20", NULL, false},
-                /* sysfs: decimal. */
-                {POOL("2048kB"), "20", "20", true},
-                {POOL("2048kB"), "+20", "20", true},
-                {POOL("2048kB"), "020", "20", true},
-                {POOL("2048kB"), "024", "20", false},
-                {POOL("2048kB"), "0x14", "20", false},
-                {POOL("2048kB"), "20 x", "20", false},
-                /* Words. */
-                {THP "/enabled", "always", "always", true},
-                {THP "/enabled", "never", "madvise", false},
-                {THP "/enabled", "never", "always madvise [never]\n", true},
-                {THP "/enabled", "always", "always madvise [never]", false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const SettingSource setting_source = {.path = cases[i].path,
-                                                      .value = cases[i].value};
-
-                if (setting_source_explains(&setting_source, cases[i].shown) != cases[i].is_same)
-                        print_error("case %zu: %s\n", i, cases[i].value);
-                assert_int_equal(setting_source_explains(&setting_source, cases[i].shown),
-                                 cases[i].is_same);
-        }
-        /* tuned's "at least" and "at most". */
-        assert_true(setting_source_explains(
-                &(SettingSource){.source = SETTING_SOURCE_TUNED, .path = VM, .value = ">7"}, "7"));
-        assert_false(setting_source_explains(
-                &(SettingSource){.source = SETTING_SOURCE_SYSCTL, .path = VM, .value = ">7"}, "7"));
+/* "At least" and "at most". */
+TEST(values_of_tuned) {
+        assert_true(setting_source_explains(&(SettingSource){.source = SETTING_SOURCE_TUNED,
+                                                             .path = "/proc/sys/vm/nr_hugepages",
+                                                             .value = ">7"},
+                                            "7"));
+        assert_false(setting_source_explains(&(SettingSource){.source = SETTING_SOURCE_SYSCTL,
+                                                              .path = "/proc/sys/vm/nr_hugepages",
+                                                              .value = ">7"},
+                                             "7"));
 }
 
 TEST(guard) {

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "host/mounts.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 #include "units/mount_unit.h"
 
 /* ---- the value ---- */
@@ -21,61 +21,13 @@ static const char *parse(Arena *arena, const char *value) {
                             mount.min_size_bytes / MIB, mount.size_bytes / MIB);
 }
 
-TEST(values) {
-        assert_text(parse(arena, "/mnt/huge"), "/mnt/huge 770 -:- 0/0");
-        assert_text(parse(arena, "//mnt///huge/"), "/mnt/huge 770 -:- 0/0");
-        assert_text(parse(arena, "/mnt/huge  min_size=1G\tsize=1.5G owner=db:dba mode=1777"),
-                    "/mnt/huge 1777 db:dba 1024/1536");
-        assert_text(parse(arena, "/mnt/huge owner=1000 mode=700 min_size=2M"),
-                    "/mnt/huge 700 1000:- 2/0");
-        assert_text(parse(arena, "/srv/größe-1,2:3"), "/srv/größe-1,2:3 770 -:- 0/0");
-        assert_text(parse(arena, "/run/huge"), "/run/huge 770 -:- 0/0");
-        assert_text(parse(arena, "/home/db/huge"), "/home/db/huge 770 -:- 0/0");
-}
-
-/* Each with the words that say what is wrong. */
-TEST(hostile_paths) {
-        static const struct {
-                const char *value, *wrong;
-        } bad[] = {
-                {"", "not an absolute path"},
-                {"huge", "not an absolute path"},
-                {"mode=0770", "not an absolute path"},
-                {"\"/mnt/huge\"", "not an absolute path"},
-                {"/mnt/../etc", "contains '.' or '..'"},
-                {"/mnt/./huge", "contains '.' or '..'"},
-                {"/mnt/huge/..", "contains '.' or '..'"},
-                {"/mnt/%n", "with a special meaning in unit files"},
-                {"/mnt/a%", "with a special meaning in unit files"},
-                {"/mnt/a\\x20b", "with a special meaning in unit files"},
-                {"/mnt/a\"b", "with a special meaning in unit files"},
-                {"/mnt/a'b", "with a special meaning in unit files"},
-                {"/mnt/a\nOptions=exec", "with a special meaning in unit files"},
-                {"/mnt/a\r", "with a special meaning in unit files"},
-                {"/mnt/a\x1b[2J", "with a special meaning in unit files"},
-                {"/mnt/gr\xf6\xdf"
-                 "e",
-                 "with a special meaning in unit files"},
-                {"/mnt/\xc2\x85next", "with a special meaning in unit files"},
-                {"/mnt/two words", "'words' is not an option"},
-                {"/", "'/' cannot be a mount, because / belongs to the system"},
-                {"///", "belongs to the system"},
-                {"/proc", "because /proc belongs to the system"},
-                {"/proc/sys/vm", "because /proc belongs to the system"},
-                {"/sys/fs/cgroup", "because /sys belongs to the system"},
-                {"/dev/hugepages", "because /dev is private to services"},
-                {"/tmp/huge", "because /tmp is private to services"},
-                {"/run/systemd/x", "because /run/systemd belongs to the system"},
-                {"/run", "belongs to the system"},
-                {"/etc/hugeplan.d", "because /etc belongs to the system"},
-                {"/var/lib/", "belongs to the system"},
-        };
+/* Bytes that no line of a story can have. */
+TEST(hostile_bytes) {
+        static const char *const bad[] = {"/mnt/a\x1b[2J", "/mnt/gr\xf6\xdf\x65",
+                                          "/mnt/\xc2\x85next"};
 
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_contains(parse(arena, bad[i].value), bad[i].wrong);
-        /* Names that only begin like a place are others. */
-        assert_text(parse(arena, "/system"), "/system 770 -:- 0/0");
-        assert_text(parse(arena, "/developers/x"), "/developers/x 770 -:- 0/0");
+                assert_contains(parse(arena, bad[i]), "with a special meaning in unit files");
 }
 
 TEST(long_path) {
@@ -90,59 +42,6 @@ TEST(long_path) {
         memset(path + strlen("/mnt/"), 0, sizeof(path) - strlen("/mnt/"));
         memset(path + strlen("/mnt/"), '-', 100);
         assert_contains(parse(arena, path), "too long");
-}
-
-TEST(bad_options) {
-        static const struct {
-                const char *options, *wrong;
-        } bad[] = {
-                {"exec", "'exec' is not an option"},
-                {"Size=1G", "'Size=1G' is not an option"},
-                {"size=1G,exec", "'1G,exec' is not a size"},
-                {"size=", "'' is not a size"},
-                {"size=0", "'0' is not a size"},
-                {"size=-1", "'-1' is not a size"},
-                {"size=50%", "'50%' is not a size"},
-                {"min_size=8E", "too large"},
-                {"size=1G size=1G", "size= is given twice"},
-                {"size=1G min_size=2G", "min_size= is larger than size="},
-                {"mode=", "not a mode that a mount can have"},
-                {"mode=77", "not a mode of three or four octal digits"},
-                {"mode=0o77", "not a mode of three or four octal digits"},
-                {"mode=07700", "not a mode of three or four octal digits"},
-                {"mode=798", "not a mode of three or four octal digits"},
-                {"mode=4770", "not a mode that a mount can have"},
-                {"owner=", "'':"},
-                {"owner=:dba", "':dba':"},
-                {"owner=db:", "'db:':"},
-                {"owner=db:dba:x", "'db:dba:x':"},
-                {"owner=-1", "'-1':"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_contains(parse(arena, arena_printf(arena, "/mnt/a %s", bad[i].options)),
-                                bad[i].wrong);
-}
-
-/* The examples of systemd.unit(5) and systemd-escape(1), and what systemd-escape makes of others. */
-TEST(unit_names) {
-        static const struct {
-                const char *path, *name;
-        } names[] = {
-                {"/dev/sda", "dev-sda.mount"},
-                {"/foo//bar/baz/", "foo-bar-baz.mount"},
-                {"/tmp//waldi/foobar/", "tmp-waldi-foobar.mount"},
-                {"/", "-.mount"},
-                {"/mnt/huge-pages", "mnt-huge\\x2dpages.mount"},
-                {"/.hidden/a.b", "\\x2ehidden-a.b.mount"},
-                {"/a/.b", "a-.b.mount"},
-                {"/srv/größe", "srv-gr\\xc3\\xb6\\xc3\\x9fe.mount"},
-                {"/a@b+c", "a\\x40b\\x2bc.mount"},
-                {"/a:b_c", "a:b_c.mount"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                assert_text(mount_unit_name(arena, names[i].path), names[i].name);
 }
 
 TEST(overlap) {
@@ -160,24 +59,6 @@ static const char *refusal(Arena *arena, const char *lines) {
         assert_int_equal(config->n_instances, 1);
         return config->instances[0].refusal ? diag_format(arena, config->instances[0].refusal)
                                             : NULL;
-}
-
-TEST(contradictions) {
-        assert_text(refusal(arena, "Pages=1\nSharedMemory=hugetlbfs"),
-                    "/etc/hugeplan.d/20-pg.conf:3: SharedMemory: 'hugetlbfs' requires "
-                    "a mount; add Mount= with a path");
-        assert_text(refusal(arena, "Pages=1\nMount=/mnt/a"),
-                    "/etc/hugeplan.d/20-pg.conf:3: Mount: its owner is missing; add "
-                    "owner=USER to it, or set User=");
-        assert_text(refusal(arena, "Engine=redis\nMount=/mnt/a owner=redis"),
-                    "/etc/hugeplan.d/20-pg.conf:3: Mount: Redis uses no reserved huge "
-                    "pages; remove Mount=");
-        assert_contains(refusal(arena, "Pages=1\nMount=/mnt/%i"),
-                        "/etc/hugeplan.d/20-pg.conf:3: Mount: '/mnt/%i' has characters "
-                        "with a special meaning in unit files; write a path such as ");
-        assert_null(refusal(arena, "Pages=1\nMount=/mnt/a owner=db\nSharedMemory=hugetlbfs"));
-        assert_null(refusal(arena, "Pages=1\nMount=/mnt/a\nUser=db"));
-        assert_null(refusal(arena, "Engine=oracle\nPages=1\nMount=/mnt/a"));
 }
 
 TEST(reset) {
@@ -261,34 +142,6 @@ TEST(unit_text) {
                 "Where=/run/hugepages/orders\n"
                 "Type=hugetlbfs\n"
                 "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,min_size=4294967296,nosuid,nodev\n");
-}
-
-/* The size is that of the instance; whole pages in any case. */
-TEST(options) {
-        assert_text(options(arena, "Pages=10\nUser=db\nMount=/mnt/a"),
-                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520");
-        assert_text(options(arena, "Pages=10\nUser=db\nMount=/mnt/a size=3M min_size=1"),
-                    "pagesize=2M,uid=109,gid=117,mode=0770,size=4194304,min_size=2097152");
-        assert_text(options(arena, "Memory=2G\nPageSize=1G,2M\nUser=db\nMount=/mnt/a mode=0700"),
-                    "pagesize=1G,uid=109,gid=117,mode=0700,size=2147483648");
-        assert_text(options(arena, "Memory=2G\nPageSize=512M,2M\nUser=db\nMount=/mnt/a"),
-                    "pagesize=2M,uid=109,gid=117,mode=0770,size=2147483648");
-        /* What is learned may be more at the next start. */
-        assert_text(options(arena, "Engine=mariadb\nUser=db\nMount=/mnt/a"),
-                    "pagesize=2M,uid=109,gid=117,mode=0770");
-}
-
-TEST(owners) {
-        assert_contains(options(arena, "Pages=1\nUser=root\nMount=/mnt/a owner=db"),
-                        "uid=109,gid=117,");
-        assert_contains(options(arena, "Pages=1\nUser=db\nGroup=dba\nMount=/mnt/a"),
-                        "uid=109,gid=54321,");
-        assert_contains(options(arena, "Pages=1\nGroup=dba\nMount=/mnt/a owner=db"),
-                        "uid=109,gid=117,");
-        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=db:dba"), "uid=109,gid=54321,");
-        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=1000:1001"),
-                        "uid=1000,gid=1001,");
-        assert_contains(options(arena, "Pages=1\nMount=/mnt/a owner=109"), "uid=109,gid=117,");
 }
 
 /* By file and line; the others go on. */
@@ -470,3 +323,24 @@ TEST(difference) {
                     "db.service, then 'systemctl daemon-reload' and 'systemctl restart "
                     "mnt-a.mount'; a remount does not change min_size=");
 }
+
+/* ---- stories ---- */
+
+static const char *do_value(void *context UNUSED, const StoryLine *line) {
+        return parse(line->arena, story_unescape(line->arena, line->rest));
+}
+
+static const char *do_refusal(void *context UNUSED, const StoryLine *line) {
+        return refusal(line->arena, story_lines(line, 1));
+}
+
+static const char *do_options(void *context UNUSED, const StoryLine *line) {
+        return options(line->arena, story_lines(line, 1));
+}
+
+static const char *do_unit_name(void *context UNUSED, const StoryLine *line) {
+        return mount_unit_name(line->arena, story_unescape(line->arena, line->rest));
+}
+
+STORY_TEST(stories, "unit/units/mount", {"value", do_value}, {"refusal", do_refusal},
+           {"options", do_options}, {"unit-name", do_unit_name})

@@ -5,7 +5,7 @@
 #include "engines/jvm/jvm.h"
 #include "read/unit_file.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static JvmScript read(Arena *arena, const char *text) {
         const TestFile files[] = {
@@ -23,56 +23,17 @@ static JvmScript read(Arena *arena, const char *text) {
         return script;
 }
 
-/* The value of X behind the script; "!" before it where it is set under a condition. */
-TEST(assignments) {
-        static const struct {
-                const char *text, *value;
-        } rows[] = {
-                {"X=-Xmx1g\n", "-Xmx1g"},
-                {"export X='-Xmx1g $A'   # more\n", "-Xmx1g $A"},
-                {"X=\"a \\\"b\\\"\"\nX=\"$X c\"\n", "a \"b\" c"},
-                {"X=\"a \\\n  b\nc\"\n", "a   b\nc"},
-                {"X=-Xm\\\nx1g\n", "-Xmx1g"},
-                {"# X=\"open\nX=1\n", "1"},
-                {"A=2\nX=-Xmx${A}g; Y=3\n", "-Xmx2g"},
-                {"X=a\nX+=\" b\"\n", "a b"},
-                {"X=$GIVEN:$HOME_OF:$NONE:${NONE:-d}\n", "1g:/opt/app::d"},
-                {"X=a$(expr 1 + $(f))b`date`c\n", "a" SHELL_UNKNOWN "b" SHELL_UNKNOWN "c"},
-                {"X=$1\n", SHELL_UNKNOWN},
-                {". /etc/default/app\nX=$MORE\n", "from-file"},
-                {"NAME=app\n[ -r /etc/default/$NAME ] && . /etc/default/$NAME\nX=$MORE\n",
-                 "from-file"},
-                {". /none\nX=1\n", "1"},
-                /* What is set where nothing was. */
-                {"if [ -z \"$X\" ]; then\n  X=1\n  X=2\nfi\n", "2"},
-                {"X=1\nif [ \"x$X\" = \"x\" ]\nthen\n  X=3\nfi\n", "1"},
-                {"if [ -z \"$X\" ]; then X=1; fi\nY=2\n", ""},
-                {"if [ -z \"$X\" ]; then\n if [ -f /x ]; then\n  :\n fi\n X=1\nfi\n", "1"},
-                /* What only a shell knows. */
-                {"if [ -f /x ]; then\n  X=\"1 $GIVEN\"\nfi\n", "!1 "},
-                {"if [ ! -z \"$X\" ]; then\nX=1\nfi\n", "!1"},
-                {"if [ -z \"$X\" -a -f /x ]; then\nX=1\nfi\n", "!1"},
-                {"if [ -z \"$X\" ]; then\n:\nelif true; then\nX=1\nfi\n", "!1"},
-                {"if [ -z \"$X\" ]; then\n  X=1\nelse\n  X=3\nfi\n", "!31"},
-                {"if [ -z \"$NONE\" ]; then\n  X=1\nfi\n", "!1"},
-                {"case $1 in\n a)\n X=1 ;;\nesac\n", "!1"},
-                {"f() {\n X=1\n}\n", "!1"},
-                {"f()\n{\n X=1\n}\nX=2\n", "!12"},
-                {"for a in b; do\nX=1\ndone\nX=2\n", "!12"},
-                {"fi\ndone\n}\nelse\nX=1\n", "1"},
-                {"X=\"never closed\n", "never closed\n"},
-        };
+static const char *do_script(void *context UNUSED, const StoryLine *line) {
+        JvmScript script = read(line->arena, story_unescape(line->arena, line->rest));
+        Text text = text_in(line->arena);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                JvmScript script = read(arena, rows[i].text);
-                Text text = text_in(arena);
-
-                VEC_FOREACH(conditional, &script.conditional)
-                        text_printf(&text, "!%s", conditional->value);
-                text_add(&text, jvm_script_find(&script, "X")->value);
-                assert_text(text_string(&text), rows[i].value);
-        }
+        VEC_FOREACH(conditional, &script.conditional)
+                text_printf(&text, "!%s", conditional->value);
+        text_add(&text, jvm_script_find(&script, "X")->value);
+        return text_string(&text);
 }
+
+STORY_TEST(assignments, "unit/engines/jvm/script", {"script", do_script})
 
 TEST(origins) {
         JvmScript script = read(arena, "A=1\nX=\"a\nb\"\nY=1\n");

@@ -5,7 +5,7 @@
 
 #include "engines/mysql/mysql.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 typedef struct Reading {
         MysqlFiles files;
@@ -41,32 +41,6 @@ static const char *options_of(Arena *arena, const char *text) {
 
 static const char *wrong_of(Arena *arena, const char *text) {
         return read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf").wrong;
-}
-
-/* ---- lines ---- */
-
-TEST(lines) {
-        static const struct {
-                const char *text, *options;
-        } cases[] = {
-                {"port = \"a b\" \nport=\\s\\t\\n|", "--port=a b --port= \t\n|"},
-                {"port=\"x\\\"y\"\nport=a\\\n-port=4", "--port=x\"y --port=a\\ ---port=4"},
-                {"--port=3\nport\n = 5\nport = ", "----port=3 --port --=5 --port="},
-                {"   port=6   \n   [mysqld]  \n port=7\r\n", "--port=6 --port=7"},
-                {"port=\"\nport=\"\"\n", "--port=\" --port="},
-                {"port = \"a#b\" # c\nport = a'b#c' # d\nport=a\\#b",
-                 "--port=a#b --port=a'b#c' --port=a\\"},
-                {" ; c\n# d\n\nport =\"a\"b\"\n", "--port=a\"b"},
-                {"a # x = y\nb=1 # x = y", "--a --b=1"},
-                {"key='64M' ; x", "--key='64M' ; x"},
-                {"[other]\na=1\n[mysqld ] junk\nb=2\n[ mysqld]\nc=3", "--b=2 --c=3"},
-                {"!includex\n!\n! unknown /x\na=1", "--a=1"},
-                {"a=\\x\\\\\\'\\\"\\b", "--a=\\x\\'\"\b"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(options_of(arena, arena_printf(arena, "[mysqld]\n%s", cases[i].text)),
-                            cases[i].options);
 }
 
 TEST(origins) {
@@ -264,49 +238,20 @@ static const char *setting_of(Arena *arena, const char *name, const char *value)
         return arena_printf(arena, "%s=%s", settings.items[0].name, settings.items[0].value);
 }
 
-TEST(settings) {
-        static const struct {
-                const char *name, *value, *setting;
-        } cases[] = {
-                {"Key-Buffer_SIZE", "16M", "key_buffer_size=16M"},
-                {"key_buffer", "16M", "key_buffer_size=16M"},
-                {"key_", "16M", "-"},
-                {"key_buffer_size_", "16M", "-"},
-                {"innodb_buffer_pool_siz", "16M", "-"},
-                {"loose-innodb_buffer_pool_size", "1GB", "innodb_buffer_pool_size=1G"},
-                {"maximum-innodb-buffer-pool-size", "16M", "innodb_buffer_pool_size=16M"},
-                {"hot.key_buffer_size", "16M", "hot.key_buffer_size=16M"},
-                {"default.key_buffer_size", "16M", "key_buffer_size=16M"},
-                {"hot.large_pages", "1", "-"},
-                {"key_buffer_size", "64M;x", "key_buffer_size=64M"},
-                {"key_buffer_size", "+20m", "key_buffer_size=20m"},
-                {"key_buffer_size", "1e7", "key_buffer_size=1e"},
-                {"key_buffer_size", "", "key_buffer_size=0"},
-                {"key_buffer_size", NULL, "key_buffer_size="},
-                {"key_buffer_size", "1.5G", "key_buffer_size=1.5G"},
-                {"key_buffer_size", "-5", "key_buffer_size=-5"},
-                {"key_buffer_size", "0x10", "key_buffer_size=0x10"},
-                {"large-pages", NULL, "large_pages=ON"},
-                {"large", "1", "large_pages=ON"},
-                {"large_pages", "True", "large_pages=ON"},
-                {"large_pages", "yes", "large_pages=OFF"},
-                {"large_pages", "2", "large_pages=OFF"},
-                {"skip-large-pages", NULL, "large_pages=OFF"},
-                {"skip-large-pages", "0", "large_pages=ON"},
-                {"disable_large_pages", "1", "large_pages=OFF"},
-                {"enable-large-pages", NULL, "large_pages=ON"},
-                {"enable-large-pages", "0", "large_pages=OFF"},
-                {"loose-skip-large-pages", NULL, "large_pages=OFF"},
-                {"skip-loose-large_pages", NULL, "large_pages=ON"},
-                {"super-large-pages", NULL, "-"},
-                {"datadir", "/srv/my", "datadir=/srv/my"},
-                {"", "x", "-"},
-                {"skip-", "x", "-"},
-        };
+/* NAME ["-": none] [VALUE] */
+static const char *do_set(void *context UNUSED, const StoryLine *line) {
+        const char *name = text_equals(line->words[1], "-") ? "" : line->words[1];
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(setting_of(arena, cases[i].name, cases[i].value), cases[i].setting);
+        return setting_of(line->arena, name,
+                          text_equals(line->words[2], "''") ? "" : line->words[2]);
 }
+
+static const char *do_read(void *context UNUSED, const StoryLine *line) {
+        return options_of(line->arena, arena_printf(line->arena, "[mysqld]\n%s",
+                                                    story_unescape(line->arena, line->rest)));
+}
+
+STORY_TEST(stories, "unit/engines/mysql/options", {"read", do_read}, {"set", do_set})
 
 TEST(words) {
         static const char *const words[] = {"--key_buffer_size",

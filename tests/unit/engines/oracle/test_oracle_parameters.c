@@ -6,7 +6,7 @@
 #include "engines/oracle/oracle.h"
 #include "support/sources.h"
 #include "support/spfile.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 #define DBS "/u01/app/oracle/product/19.0.0/dbhome_1/dbs/"
 
@@ -35,46 +35,14 @@ static const char *read_text(Arena *arena, const char *text, const char *sid) {
         return text_string(&found);
 }
 
-TEST(grammar) {
-        static const struct {
-                const char *text, *found;
-        } rows[] = {
-                {"", ""},
-                {"# only a comment", ""},
-                {"sga_target=2560M\n", "sga_target=2560M"},
-                {"SGA_TARGET = 2560M", "SGA_TARGET=2560M"},
-                {"*.sga_target=2560M#internally adjusted\n", "sga_target=2560M"},
-                {"orcl.__sga_target=4G\n*.sga_target=2G\n", "orcl.__sga_target=4G|sga_target=2G"},
-                {"processes=100 cpu_count=1 open_cursors=10\n",
-                 "processes=100|cpu_count=1|open_cursors=10"},
-                {"a='x y' b=\"it's\" c='it''s'\n", "a=x y|b=it's|c=it's"},
-                {"control_files=('/a','/b')\nb=1", "control_files=/a|b=1"},
-                {"control_files=/a, /b,\n  /c\nb=1", "control_files=/a|b=1"},
-                {"control_files=\n ('/a', # first\n '/b')\nb=1", "control_files=/a|b=1"},
-                {"local_listener=(ADDRESS=(PROTOCOL=tcp)(PORT=1521))\nb=1",
-                 "local_listener=ADDRESS|b=1"},
-                {"sga_target=25\\\n60M\nb=1", "sga_target=2560M|b=1"},
-                {"sga_target=25\\\r\n60M\r\nb=1\r\n", "sga_target=2560M|b=1"},
-                {"sga_target= \\\n 2G\nb=1", "sga_target=2G|b=1"},
-                {"a='one \\\ntwo'\nb=1", "a=one two|b=1"},
-                {"sga_target=\nb=1", "sga_target=|b=1"},
-                {"sga_target=", "sga_target="},
-                {"sga_target=''\n", "sga_target="},
-                {"a=1 # b=2\nc=3", "a=1|c=3"},
-                /* No assignments: passed over by name of the line, once for each. */
-                {"sga_target 80G\nb=1", "b=1!1"},
-                {"x=LOCATION=/arch\nb=1", "x=LOCATION|b=1!1"},
-                {"b=1\n) ) )\n", "b=1!2"},
-                /* What cannot be made sense of. */
-                {"b=1\na='x\nc=2", "/p.ora:2: a quote is not closed in its line"},
-                {"a=(1,\n2\n", "/p.ora:1: a bracket is not closed"},
-                {"a=1\nb=\x01\n",
-                 "/p.ora:2: this is neither a text file nor a server parameter file"},
-        };
+static const char *do_read(void *context UNUSED, const StoryLine *line) {
+        return read_text(line->arena, story_unescape(line->arena, line->rest), NULL);
+}
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_text(read_text(arena, rows[i].text, NULL), rows[i].found);
-        /* What is another instance's is not looked at, not even its includes. */
+STORY_TEST(grammar, "unit/engines/oracle/grammar", {"read", do_read})
+
+/* What is another instance's is not looked at, not even its includes. */
+TEST(of_another_instance) {
         assert_text(read_text(arena, "b.ifile=/none\na.x=1\n*.y=2\nx=3", "a"), "a.x=1|y=2|x=3");
 }
 
