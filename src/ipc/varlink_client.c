@@ -111,6 +111,50 @@ void varlink_client_freep(VarlinkClient **client) {
         *client = varlink_client_free(*client);
 }
 
+/* ---- messages ---- */
+
+static const VarlinkParameter reply_keys[] = {
+        {"parameters", VARLINK_OBJECT, .is_nullable = true},
+        {"continues", VARLINK_BOOL, .is_optional = true},
+        {"error", VARLINK_STRING, .is_optional = true},
+        {0},
+};
+
+/* sd-varlink leaves the key out, too, if there are no PARAMETERS. */
+json_t *varlink_request_make(const char *method, json_t *parameters, bool more) {
+        return json_pack("{ss so* so*}", "method", method, "parameters", parameters, "more",
+                         more ? json_true() : NULL);
+}
+
+int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
+        static const char letters[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+        json_t *message = varlink_message_parse(bytes, length, reply_keys);
+
+        if (!message)
+                return -EPROTO;
+        VarlinkReply reply = {
+                .message = message,
+                .error = json_string_value(json_object_get(message, "error")),
+                .parameters = json_object_get(message, "parameters"),
+                .continues = json_is_true(json_object_get(message, "continues")),
+        };
+
+        /* An error has a name, which people are shown, and ends a stream. */
+        if (reply.error && (reply.continues || !*reply.error ||
+                            strspn(reply.error, letters) != strlen(reply.error))) {
+                json_decref(message);
+                return -EPROTO;
+        }
+        *ret = reply;
+        return 0;
+}
+
+void varlink_reply_done(VarlinkReply *reply) {
+        json_decref(reply->message);
+        *reply = (VarlinkReply){0};
+}
+
 /* ---- calling ---- */
 
 /* What callers need to tell apart. */

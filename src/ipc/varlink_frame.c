@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_frame.h"
 
-#include "ipc/varlink_parameters.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,13 +14,6 @@ static const VarlinkParameter request_keys[] = {
         {"more", VARLINK_BOOL, .is_optional = true},
         {"oneway", VARLINK_BOOL, .is_optional = true},
         {"upgrade", VARLINK_BOOL, .is_optional = true},
-        {0},
-};
-
-static const VarlinkParameter reply_keys[] = {
-        {"parameters", VARLINK_OBJECT, .is_nullable = true},
-        {"continues", VARLINK_BOOL, .is_optional = true},
-        {"error", VARLINK_STRING, .is_optional = true},
         {0},
 };
 
@@ -217,8 +208,7 @@ static bool depth_is_bounded(const char *bytes, size_t length) {
         return true;
 }
 
-/* The object of BYTES with these KEYS only and with "parameters" present, or NULL. */
-static json_t *message_parse(const char *bytes, size_t length, const VarlinkParameter *keys) {
+json_t *varlink_message_parse(const char *bytes, size_t length, const VarlinkParameter *keys) {
         json_t *message;
 
         if (!depth_is_bounded(bytes, length))
@@ -232,12 +222,8 @@ static json_t *message_parse(const char *bytes, size_t length, const VarlinkPara
         return NULL;
 }
 
-static bool flag_is_set(const json_t *message, const char *key) {
-        return json_is_true(json_object_get(message, key));
-}
-
 int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret) {
-        json_t *message = message_parse(bytes, length, request_keys);
+        json_t *message = varlink_message_parse(bytes, length, request_keys);
 
         if (!message)
                 return -EPROTO;
@@ -245,9 +231,9 @@ int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret)
                 .message = message,
                 .method = json_string_value(json_object_get(message, "method")),
                 .parameters = json_object_get(message, "parameters"),
-                .more = flag_is_set(message, "more"),
-                .oneway = flag_is_set(message, "oneway"),
-                .upgrade = flag_is_set(message, "upgrade"),
+                .more = json_is_true(json_object_get(message, "more")),
+                .oneway = json_is_true(json_object_get(message, "oneway")),
+                .upgrade = json_is_true(json_object_get(message, "upgrade")),
         };
 
         if (request.more + request.oneway + request.upgrade > 1) {
@@ -261,42 +247,6 @@ int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret)
 void varlink_request_done(VarlinkRequest *request) {
         json_decref(request->message);
         *request = (VarlinkRequest){0};
-}
-
-int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
-        static const char letters[] =
-                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
-        json_t *message = message_parse(bytes, length, reply_keys);
-
-        if (!message)
-                return -EPROTO;
-        VarlinkReply reply = {
-                .message = message,
-                .error = json_string_value(json_object_get(message, "error")),
-                .parameters = json_object_get(message, "parameters"),
-                .continues = flag_is_set(message, "continues"),
-        };
-
-        /* An error has a name, which people are shown, and ends a stream. */
-        if (reply.error && (reply.continues || !*reply.error ||
-                            strspn(reply.error, letters) != strlen(reply.error))) {
-                json_decref(message);
-                return -EPROTO;
-        }
-        *ret = reply;
-        return 0;
-}
-
-void varlink_reply_done(VarlinkReply *reply) {
-        json_decref(reply->message);
-        *reply = (VarlinkReply){0};
-}
-
-/* PARAMETERS may be NULL: sd-varlink then leaves the key out of requests, and sends an empty object
- * in replies. */
-json_t *varlink_request_make(const char *method, json_t *parameters, bool more) {
-        return json_pack("{ss so* so*}", "method", method, "parameters", parameters, "more",
-                         more ? json_true() : NULL);
 }
 
 json_t *varlink_reply_make(json_t *parameters, bool continues) {

@@ -7,9 +7,7 @@
  * or repeated keys, wrong types, contradicting flags and deep nesting are refused, never ignored.
  * All sizes are bytes. Nothing here blocks, and nothing grows beyond the limit it was made with. */
 
-#include "base/macros.h"
-
-#include <jansson.h>
+#include "ipc/varlink_parameters.h"
 
 enum { VARLINK_DEPTH_MAX = 16 }; /* objects and arrays within each other, the message included */
 
@@ -85,17 +83,18 @@ int varlink_writer_send(VarlinkWriter *writer, int fd);
 /* Drops what is unsent and gives the memory back; the writer can be used again. */
 void varlink_writer_done(VarlinkWriter *writer);
 
+/* The object of BYTES with these KEYS only and with "parameters" present, or NULL. */
+json_t *varlink_message_parse(const char *bytes, size_t length, const VarlinkParameter *keys);
+
 /* Messages. -EPROTO for what is none; *ret is then untouched. Free with ..._done(). */
 int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret);
 void varlink_request_done(VarlinkRequest *request);
 
-int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret);
-void varlink_reply_done(VarlinkReply *reply);
-
-/* A request as a new message; steals PARAMETERS, which may be NULL. NULL when out of memory, or when
- * METHOD is not UTF-8. */
-json_t *varlink_request_make(const char *method, json_t *parameters, bool more);
-
-/* Likewise a reply, and an error. */
+/* A reply as a new message, and an error; steal PARAMETERS, which may be NULL. NULL when out of memory. */
 json_t *varlink_reply_make(json_t *parameters, bool continues);
 json_t *varlink_error_make(const char *error, json_t *parameters);
+
+/* Likewise what a client reads and makes (varlink_client.c). NULL also when METHOD is not UTF-8. */
+int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret);
+void varlink_reply_done(VarlinkReply *reply);
+json_t *varlink_request_make(const char *method, json_t *parameters, bool more);
