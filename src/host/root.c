@@ -64,14 +64,6 @@ char *root_path(Arena *arena, const Root *root, const char *path) {
 
 /* ---- what is recorded ---- */
 
-void root_record(Root *root, Recorder *recorder) {
-        root->recorder = recorder;
-}
-
-Recorder *root_recorder(const Root *root) {
-        return root->recorder;
-}
-
 static void record(const Root *root, RecordedKind kind, const char *path, const char *bytes,
                    size_t size) {
         if (root->recorder)
@@ -82,31 +74,10 @@ void root_record_text(const Root *root, const char *path, const char *text) {
         record(root, RECORDED_FILE, path, text, strlen(text));
 }
 
-/* Records that PATH exists, and its kind. record_names() leaves out the entries of /proc, which are processes. */
-static void record_name(const Root *root, const char *path) {
-        CLEANUP(close_fd) int fd = -1;
-        struct stat st;
-        char target[4096];
-        ssize_t n = 0;
-
-        if (!root->recorder || root->recorder->has_name(root->recorder, path) ||
-            (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 || fstat(fd, &st) < 0)
-                return;
-        RecordedKind kind = S_ISDIR(st.st_mode)   ? RECORDED_DIRECTORY
-                            : S_ISLNK(st.st_mode) ? RECORDED_LINK
-                                                  : RECORDED_NAME;
-
-        if (kind == RECORDED_LINK && (n = readlinkat(fd, "", target, sizeof(target))) < 0)
-                return;
-        record(root, kind, path, target, (size_t) n);
-}
-
-static void record_names(const Root *root, const char *path, const Names *names) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        VEC_FOREACH(name, names)
-                if (!text_equals(path, PATH_PROC))
-                        record_name(root, arena_printf(arena, "%s/%s", path, *name));
+/* NAMES: the entries of PATH, or NULL. */
+static void record_name(const Root *root, const char *path, const Names *names) {
+        if (root->record_name)
+                root->record_name(root, path, names);
 }
 
 /* Kernels before 5.6 have no openat2(2): links of a captured host then lead to the running host's files.
@@ -482,7 +453,7 @@ int root_symlink(const Root *root, const char *target, const char *path) {
 static bool can_open(const Root *root, const char *path, int flags) {
         CLEANUP(close_fd) int fd = root_open_below(root, path, flags, 0);
 
-        record_name(root, path);
+        record_name(root, path, NULL);
         return root_note(root, path, fd) >= 0;
 }
 
@@ -503,7 +474,7 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
 
         if (r == -1)
                 r = -errno;
-        record_name(root, path);
+        record_name(root, path, NULL);
         return root_note(root, path, r);
 }
 
@@ -531,9 +502,7 @@ static int list(const Root *root, Arena *arena, const char *path, RootFolder *re
                 ret->fd = root_open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
                 r = ret->fd < 0 ? ret->fd : root_read_names(arena, ret);
         } while (r == -EINTR);
-        record_name(root, path);
-        if (r >= 0 && root->recorder)
-                record_names(root, path, &ret->names);
+        record_name(root, path, r >= 0 ? &ret->names : NULL);
         return root_note(root, path, r);
 }
 

@@ -16,9 +16,10 @@ typedef struct Noted {
 struct Root {
         int fd;
         char *path;
-        Noted *fault; /* the first fault; a pointer, so that reading functions may set it */
-        Noted *aside; /* the first fault that was forgotten and not dropped */
-        Recorder *recorder;
+        Noted *fault;       /* the first fault; a pointer, so that reading functions may set it */
+        Noted *aside;       /* the first fault that was forgotten and not dropped */
+        Recorder *recorder; /* and what records a name, with those in it; NULL: nothing is recorded */
+        void (*record_name)(const Root *root, const char *path, const Names *names);
         Arena *kept_in;
         Index *kept; /* descriptors by path, in kept_in; NULL: no file is kept open */
 };
