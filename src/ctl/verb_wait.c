@@ -156,8 +156,8 @@ static Reason judge_memory(Command *command, const Status *status, const StatusI
                 if (!other->unit || text_equals(other->name, instance->name))
                         continue;
                 if (!text_equals(other->unit, instance->unit))
-                        group = unit_cgroup_running(command->root, arena, other->unit);
-                if (group)
+                        group = unit_cgroup_find(command->root, arena, other->unit);
+                if (group && unit_cgroup_group_is_populated(command->root, group))
                         *vec_push(arena, &uses) =
                                 (MemoryUse){other->name, group, wanted_bytes(other)};
         }

@@ -139,12 +139,3 @@ HostSources host_sources(const Root *root, Arena *arena) {
                 .kind = root_is_host(root) && geteuid() == 0 ? SOURCES_OF_ROOT : SOURCES_ANY,
         };
 }
-
-HostSources host_sources_of(const Root *root, Arena *arena, uid_t owner, gid_t group) {
-        HostSources host = host_sources(root, arena);
-
-        host.kind = SOURCES_OF_OWNER;
-        host.owner = owner;
-        host.group = group;
-        return host;
-}

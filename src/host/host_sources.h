@@ -40,8 +40,6 @@ typedef struct HostSources {
         const SourceText *input;
 } HostSources;
 
-/* For a process that reads as its own user; as root on the running host, root's files only. */
+/* For a process that reads as its own user; as root on the running host, root's files only. A process that has become
+ * the owner of a database (inspect/confine.c) sets SOURCES_OF_OWNER, and reads files that others can write, too. */
 HostSources host_sources(const Root *root, Arena *arena);
-
-/* For a process that has become OWNER (inspect/gather.h). Files that others can write are read too. */
-HostSources host_sources_of(const Root *root, Arena *arena, uid_t owner, gid_t group);

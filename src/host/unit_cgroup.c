@@ -117,10 +117,3 @@ const char *unit_cgroup_hierarchy(const Root *root) {
         return root_exists(root, PATH_CGROUP "/unified/cgroup.controllers") ? PATH_CGROUP "/unified"
                                                                             : NULL;
 }
-
-const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit) {
-        const char *hierarchy = unit_cgroup_hierarchy(root);
-        const char *group = hierarchy ? find_group(root, arena, hierarchy, unit, 0) : NULL;
-
-        return group && unit_cgroup_group_is_populated(root, group) ? group : NULL;
-}

@@ -26,9 +26,5 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit);
 /* Returns the same for a unit's control GROUP. */
 bool unit_cgroup_group_is_populated(const Root *root, const char *group);
 
-/* Returns the control group of UNIT in the unified hierarchy, allocated in ARENA, or NULL if the unit has
- * no process. */
-const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit);
-
 /* Returns where the unified hierarchy is mounted, also on a hybrid host, or NULL if it is not mounted. */
 const char *unit_cgroup_hierarchy(const Root *root);

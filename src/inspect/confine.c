@@ -359,8 +359,11 @@ static void run_errand(void *userdata, int output) {
 
         if (root_open("/", &root) < 0)
                 _exit(1);
-        HostSources sources =
-                host_sources_of(root, arena, errand->person->uid, errand->person->gid);
+        HostSources sources = host_sources(root, arena);
+
+        sources.kind = SOURCES_OF_OWNER;
+        sources.owner = errand->person->uid;
+        sources.group = errand->person->gid;
         Recording recording = recording_in(arena);
 
         if (errand->is_recorded)

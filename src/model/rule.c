@@ -44,7 +44,3 @@ const char *rule_nearest(const char *word) {
                         near_miss_try(&miss, problem->id);
         return miss.name;
 }
-
-char *rule_documentation(Arena *arena, const char *id) {
-        return arena_printf(arena, "hugeplan-rules(7), %s", id);
-}

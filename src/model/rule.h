@@ -67,6 +67,3 @@ bool rule_may_be_silenced(const char *id);
 
 /* Returns the id that WORD most likely means, or NULL if none is similar. */
 const char *rule_nearest(const char *word);
-
-/* Returns where the administrator finds more about an id: "hugeplan-rules(7), pg-try". */
-char *rule_documentation(Arena *arena, const char *id);

@@ -226,8 +226,9 @@ static json_t *finding_to_json(Arena *arena, const Finding *finding) {
         json_object_set_new(json, "instances",
                             VEC_TO_JSON(name, &finding->instances, json_string(*name)));
         json_object_set_new(json, "hurts", json_boolean(finding->hurts));
-        json_object_set_new(json, "documentation",
-                            json_string(rule_documentation(arena, finding->diag.id)));
+        json_object_set_new(
+                json, "documentation",
+                json_string(arena_printf(arena, "hugeplan-rules(7), %s", finding->diag.id)));
         if (finding->silenced_by)
                 json_object_set_new(json, "silencedBy",
                                     json_pack("{ss si}", "file", finding->silenced_by->file, "line",

@@ -496,11 +496,11 @@ TREE_TEST(unit_cgroup) {
         /* A user's own control group is no system service. */
         assert_false(unit_cgroup_has_process(tree->root, "pg2.service", 30));
 
-        assert_null(unit_cgroup_running(tree->root, tree->arena, "pg.service")); /* not unified */
         tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "memory\n");
         tree_write(tree, "/sys/fs/cgroup/db.slice/idle.service/cgroup.procs", "");
-        assert_text(unit_cgroup_running(tree->root, tree->arena, "ora.service"),
+        assert_text(unit_cgroup_find(tree->root, tree->arena, "ora.service"),
                     "/sys/fs/cgroup/db.slice/db-large.slice/ora.service");
-        assert_null(unit_cgroup_running(tree->root, tree->arena, "idle.service"));
-        assert_null(unit_cgroup_running(tree->root, tree->arena, "none.service"));
+        assert_true(unit_cgroup_is_populated(tree->root, "ora.service"));
+        assert_false(unit_cgroup_is_populated(tree->root, "idle.service"));
+        assert_null(unit_cgroup_find(tree->root, tree->arena, "none.service"));
 }

@@ -413,13 +413,6 @@ TEST(sound_host_is_fine) {
         }
 }
 
-TEST(documentation) {
-        assert_text(rule_documentation(arena, "pg-try"), "hugeplan-rules(7), pg-try");
-        assert_text(rule_documentation(arena, "conflict-sysctl"),
-                    "hugeplan-rules(7), conflict-sysctl");
-        assert_text(rule_documentation(arena, "fragmented"), "hugeplan-rules(7), fragmented");
-}
-
 TEST(nearest) {
         assert_text(rule_nearest("pg-tri"), "pg-try");
         assert_text(rule_nearest("conflict-sysctrl"), "conflict-sysctl");
