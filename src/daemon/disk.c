@@ -19,11 +19,8 @@ struct Job {
 
 struct Disk {
         Root *root;
-        Loop *loop;
         Worker *worker;
         LoopIo io;
-        LoopTimer at_once; /* the first job ran without a thread */
-        int error;         /* of that job */
         Job *first, **end; /* the first one is running */
 };
 
@@ -32,28 +29,6 @@ static int perform(void *argument) {
         const Job *job = disk->first;
 
         return job->task(disk->root, job->arena, job->argument);
-}
-
-static void end_job(Disk *disk, int error);
-
-static void on_performed(void *userdata) {
-        Disk *disk = userdata;
-
-        end_job(disk, disk->error);
-}
-
-static void on_worker(void *userdata, uint32_t events UNUSED) {
-        Disk *disk = userdata;
-        uint64_t usec;
-
-        end_job(disk, worker_finish(disk->worker, &usec));
-}
-
-static void begin_job(Disk *disk) {
-        if (worker_start(disk->worker, perform, disk) == 0)
-                return;
-        disk->error = perform(disk);
-        loop_set(disk->loop, &disk->at_once, 0, on_performed, disk);
 }
 
 static Job *take_job(Disk *disk) {
@@ -66,11 +41,14 @@ static Job *take_job(Disk *disk) {
 }
 
 /* DONE may add jobs. */
-static void end_job(Disk *disk, int error) {
+static void on_worker(void *userdata, uint32_t events UNUSED) {
+        Disk *disk = userdata;
+        uint64_t usec;
+        int error = worker_finish(disk->worker, &usec);
         Job *job = take_job(disk);
 
         if (disk->first)
-                begin_job(disk);
+                worker_start(disk->worker, perform, disk);
         job->done(job->userdata, error, job->argument);
         arena_free(job->arena);
 }
@@ -79,7 +57,7 @@ int disk_new(const Root *root, Loop *loop, Disk **ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Disk *disk = memory_new(sizeof(Disk));
 
-        *disk = (Disk){.loop = loop, .end = &disk->first};
+        *disk = (Disk){.end = &disk->first};
         int r = root_open(root_path(arena, root, "/"), &disk->root);
 
         if (r >= 0 && !(disk->worker = worker_new()))
@@ -98,14 +76,13 @@ Disk *disk_free(Disk *disk) {
 
         if (!disk)
                 return NULL;
-        for (bool is_performed = true; disk->first; is_performed = false) {
-                if (!is_performed)
-                        perform(disk);
-                else if (worker_is_busy(disk->worker))
+        for (bool is_running = true; disk->first; is_running = false) {
+                if (is_running)
                         worker_finish(disk->worker, &usec);
+                else
+                        perform(disk);
                 arena_free(take_job(disk)->arena);
         }
-        loop_unset(&disk->at_once);
         loop_unwatch(&disk->io);
         worker_free(disk->worker);
         root_free(disk->root);
@@ -121,5 +98,5 @@ void disk_do(Disk *disk, Arena *arena, DiskTask task, void *argument, DiskDone d
         *disk->end = job;
         disk->end = &job->next;
         if (disk->first == job)
-                begin_job(disk);
+                worker_start(disk->worker, perform, disk);
 }

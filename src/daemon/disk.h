@@ -22,7 +22,6 @@ int disk_new(const Root *root, Loop *loop, Disk **ret);
 /* Finishes all tasks without calling their DONE. Takes NULL; returns NULL. */
 Disk *disk_free(Disk *disk);
 
-/* Takes ownership of ARENA, in which ARGUMENT is. If no thread can be created the task runs at once; DONE is called
- * from the loop in either case. */
+/* Takes ownership of ARENA, in which ARGUMENT is. */
 void disk_do(Disk *disk, Arena *arena, DiskTask task, void *argument, DiskDone done,
              void *userdata);

@@ -221,24 +221,18 @@ void manager_work(Manager *manager) {
             boot_holds_round(&manager->lasting.boot_guard))
                 return;
         loop_unset(&manager->rounds.retry);
-        while (keeper_next(manager->keeper, clock_now_usec(), &manager->writer.operation)) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
-                uint64_t done, all;
-
-                on_alive(manager);
-                apply_progress(keeper_apply(manager->keeper), &done, &all);
-                service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
-                               format_count(arena, all));
-                if (worker_start(manager->writer.worker, perform, manager) == 0)
-                        return;
-                /* Without a thread the write runs here: clients have to wait, but the pages are reserved. */
-                uint64_t start = clock_now_usec();
-                int r = perform(manager);
-
-                keeper_done(manager->keeper, &manager->writer.operation, r,
-                            clock_now_usec() - start);
+        if (!keeper_next(manager->keeper, clock_now_usec(), &manager->writer.operation)) {
+                end_round(manager);
+                return;
         }
-        end_round(manager);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t done, all;
+
+        on_alive(manager);
+        apply_progress(keeper_apply(manager->keeper), &done, &all);
+        service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
+                       format_count(arena, all));
+        worker_start(manager->writer.worker, perform, manager);
 }
 
 static void on_worker(void *userdata, uint32_t events UNUSED) {

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "runtime/clock.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@ enum { STACK_BYTES = 256 * 1024 };
 
 struct Worker {
         int event_fd;
-        bool is_busy;
+        bool is_busy, has_thread;
         pthread_t thread;
         WorkerTask task;
         void *argument;
@@ -64,12 +63,11 @@ static void *work(void *argument) {
         return NULL;
 }
 
-int worker_start(Worker *worker, WorkerTask task, void *argument) {
+void worker_start(Worker *worker, WorkerTask task, void *argument) {
         pthread_attr_t attributes;
         sigset_t all, before;
 
-        if (worker->is_busy)
-                return -EBUSY;
+        worker->is_busy = true;
         worker->task = task;
         worker->argument = argument;
         /* The thread starts with all signals blocked, because the loop handles them. */
@@ -77,18 +75,18 @@ int worker_start(Worker *worker, WorkerTask task, void *argument) {
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int error = pthread_create(&worker->thread, &attributes, work, worker);
-
+        worker->has_thread = pthread_create(&worker->thread, &attributes, work, worker) == 0;
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
-        worker->is_busy = error == 0;
-        return -error;
+        if (!worker->has_thread)
+                work(worker);
 }
 
 int worker_finish(Worker *worker, uint64_t *ret_usec) {
         eventfd_t count;
 
-        pthread_join(worker->thread, NULL);
+        if (worker->has_thread)
+                pthread_join(worker->thread, NULL);
         (void) eventfd_read(worker->event_fd, &count);
         worker->is_busy = false;
         *ret_usec = worker->usec;

@@ -23,9 +23,9 @@ int worker_fd(const Worker *worker);
 
 bool worker_is_busy(const Worker *worker);
 
-/* Starts TASK with ARGUMENT, which must live until the task is done. Returns 0 or a negative errno; -EBUSY while
- * another task runs. */
-int worker_start(Worker *worker, WorkerTask task, void *argument);
+/* Starts TASK with ARGUMENT, which must live until the task is done; no other task may be running. If no thread can be
+ * created the task runs at once: the loop has to wait, but the task is done. */
+void worker_start(Worker *worker, WorkerTask task, void *argument);
 
 /* Waits for the end of the task. Returns what the task has returned, and its duration in *RET_USEC. */
 int worker_finish(Worker *worker, uint64_t *ret_usec);
