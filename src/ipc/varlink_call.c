@@ -24,7 +24,7 @@ static void call_finish(VarlinkCall *call) {
         Connection *c = call->connection;
 
         c->call = NULL;
-        c->idle.since_usec = varlink_now_usec();
+        c->idle.since_usec = clock_now_usec();
         free(call);
         connection_kick(c);
 }

@@ -22,53 +22,83 @@
 
 #include "base/size.h"
 #include "ipc/varlink_lobby.h"
-#include "ipc/varlink_source.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum { OUTPUT_LOW_BYTES = 64 * 1024 }; /* with more unsent no further call is taken */
 
-/* ---- the timer: idle connections and paused listeners ---- */
+/* ---- times ---- */
 
-/* A timer that is set is not changed, because deadlines only move away; it is set again when it fires. */
-void server_schedule(VarlinkServer *server) {
-        bool is_needed = server->connections.n_idle > 0 || server->listening.resume_usec > 0;
-        uint64_t earliest = server->listening.resume_usec ? server->listening.resume_usec
-                                                          : UINT64_MAX;
-        struct itimerspec spec = {0};
+static void on_idle(void *userdata) {
+        VarlinkServer *server = userdata;
+        uint64_t now = clock_now_usec(), earliest = UINT64_MAX;
 
-        if (is_needed == (server->timer.set_usec > 0))
-                return;
-        for (const Connection *c = server->connections.first; c; c = c->next)
-                if (c->idle.is_counted)
-                        earliest = MIN(earliest,
-                                       add_saturated(c->idle.since_usec, server->limits.idle_usec));
-        server->timer.set_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
-        spec.it_value.tv_sec = (time_t) (server->timer.set_usec / USEC_PER_SEC);
-        spec.it_value.tv_nsec = (long) (server->timer.set_usec % USEC_PER_SEC * 1000);
-        timerfd_settime(server->timer.source.fd, TFD_TIMER_ABSTIME, &spec, NULL);
+        for (Connection *c = server->connections.first, *next; c; c = next) {
+                uint64_t at = add_saturated(c->idle.since_usec, server->limits.idle_usec);
+
+                next = c->next;
+                if (c->idle.is_counted && at <= now)
+                        connection_close(c);
+                else if (c->idle.is_counted)
+                        earliest = MIN(earliest, at);
+        }
+        if (server->connections.n_idle > 0)
+                loop_set(server->loop, &server->idle, earliest, on_idle, server);
 }
 
-/* ---- calls that wait for their turn ---- */
+static void on_turn(void *userdata UNUSED) {
+}
 
-void server_set_awake(VarlinkServer *server) {
-        bool is_awake = server->places.n_queued > 0;
-        uint64_t count = 1;
+/* A timer for idle connections that is set is not changed, because deadlines only move away; it is set again when it is
+ * due. */
+int server_schedule(VarlinkServer *server) {
+        if (server->connections.n_idle == 0)
+                loop_unset(&server->idle);
+        else if (!loop_is_set(&server->idle))
+                loop_set(server->loop, &server->idle,
+                         add_saturated(clock_now_usec(), server->limits.idle_usec), on_idle,
+                         server);
+        if (server->places.n_queued > 0)
+                loop_set(server->loop, &server->turn, 0, on_turn, NULL);
+        else
+                loop_unset(&server->turn);
+        return loop_arm(server->loop);
+}
 
-        if (is_awake == server->turn.is_awake)
+static void on_resume(void *userdata) {
+        VarlinkServer *server = userdata;
+        int r = 0;
+
+        for (Listener *listener = server->listening.first; r == 0 && listener;
+             listener = listener->next)
+                r = loop_rewatch(&listener->io, EPOLLIN);
+        if (r < 0)
+                server_pause(server);
+}
+
+void server_pause(VarlinkServer *server) {
+        if (loop_is_set(&server->listening.resume))
                 return;
-        if (is_awake ? write(server->turn.wake.fd, &count, sizeof(count)) > 0
-                     : read(server->turn.wake.fd, &count, sizeof(count)) > 0)
-                server->turn.is_awake = is_awake;
+        for (Listener *listener = server->listening.first; listener; listener = listener->next)
+                loop_rewatch(&listener->io, 0);
+        loop_set(server->loop, &server->listening.resume,
+                 add_saturated(clock_now_usec(), server->limits.accept_retry_usec), on_resume,
+                 server);
+}
+
+void server_resume(VarlinkServer *server) {
+        if (!loop_is_set(&server->listening.resume))
+                return;
+        loop_unset(&server->listening.resume);
+        on_resume(server);
 }
 
 /* ---- connections ---- */
 
-static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
+static void connection_dispatch(void *userdata, uint32_t events);
 
 bool server_trusts(const VarlinkServer *server, uid_t uid) {
         return uid == 0 || uid == server->served.own_uid;
@@ -84,16 +114,15 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
                 return NULL;
         }
         *c = (Connection){
-                .source = {.fd = fd, .dispatch = connection_dispatch},
                 .server = server,
                 .peer = {*peer, is_trusted},
                 .reader = varlink_reader_make(is_trusted ? limits->message_bytes
                                                          : limits->others_message_bytes),
                 .writer = varlink_writer_make(limits->output_bytes),
-                .idle.since_usec = varlink_now_usec(),
+                .idle.since_usec = clock_now_usec(),
         };
         if (varlink_places_enter(&server->places, &c->place, c, peer->uid, is_trusted) < 0 ||
-            source_add(server, &c->source, EPOLLIN) < 0) {
+            loop_watch(server->loop, &c->io, fd, EPOLLIN, connection_dispatch, c) < 0) {
                 varlink_places_leave(&server->places, &c->place);
                 close(fd);
                 free(c);
@@ -111,6 +140,7 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
 void connection_close(Connection *c) {
         VarlinkServer *server = c->server;
         VarlinkCall *call = c->call;
+        int fd = c->io.fd;
 
         varlink_places_leave(&server->places, &c->place);
         if (c->previous)
@@ -121,11 +151,11 @@ void connection_close(Connection *c) {
                 c->next->previous = c->previous;
         server->connections.n--;
         server->connections.n_idle -= c->idle.is_counted;
-        source_remove(server, &c->source);
+        loop_unwatch(&c->io);
         if (c->end.state == CONNECTION_LEAVING)
-                lobby_take(server, c->source.fd, true);
+                lobby_take(server, fd, true);
         else
-                close(c->source.fd);
+                close(fd);
         c->end.state = CONNECTION_DOOMED;
         if (call && call->closed)
                 call->closed(call, call->closed_userdata);
@@ -141,17 +171,17 @@ void connection_doom(Connection *c) {
                 return;
         c->end.state = CONNECTION_DOOMED;
         varlink_writer_done(&c->writer);
-        shutdown(c->source.fd, SHUT_RDWR);
+        shutdown(c->io.fd, SHUT_RDWR);
 }
 
 bool connection_send(Connection *c) {
         size_t before = varlink_writer_unsent(&c->writer);
-        int r = c->end.state == CONNECTION_OPEN ? varlink_writer_send(&c->writer, c->source.fd) : 0;
+        int r = c->end.state == CONNECTION_OPEN ? varlink_writer_send(&c->writer, c->io.fd) : 0;
 
         if (r < 0 && r != -EAGAIN)
                 connection_doom(c);
         if (varlink_writer_unsent(&c->writer) < before)
-                c->idle.since_usec = varlink_now_usec();
+                c->idle.since_usec = clock_now_usec();
         return varlink_writer_unsent(&c->writer) == 0;
 }
 
@@ -161,6 +191,8 @@ void connection_evict(Connection *c) {
         if (c->end.state == CONNECTION_LEAVING)
                 return;
         varlink_places_leave(&server->places, &c->place);
+        server->connections.n_idle -= c->idle.is_counted;
+        c->idle.is_counted = false;
         c->end.state = CONNECTION_LEAVING; /* without shutdown(2), which the client would notice */
         varlink_writer_done(&c->writer);
         c->end.next_leaving = server->connections.leaving;
@@ -177,7 +209,7 @@ static void connection_settle(Connection *c) {
                                                    : VARLINK_PLACE_WAITING;
         /* epoll reports a hang-up even without any interest. */
         uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
-                            : !is_idle                            ? c->source.interest & EPOLLIN
+                            : !is_idle                            ? c->io.events & EPOLLIN
                             : c->end.is_read                      ? EPOLLOUT
                                                                   : EPOLLIN;
 
@@ -187,10 +219,8 @@ static void connection_settle(Connection *c) {
         varlink_places_set_kind(&server->places, &c->place, kind);
         if (!c->queued.message)
                 varlink_reader_trim(&c->reader);
-        if (c->end.state == CONNECTION_OPEN && c->source.interest != interest &&
-            source_change(server, &c->source, interest) < 0)
+        if (c->end.state == CONNECTION_OPEN && loop_rewatch(&c->io, interest) < 0)
                 connection_doom(c);
-        server_schedule(server);
 }
 
 /* ---- turns ---- */
@@ -216,7 +246,7 @@ void connection_look_for_call(Connection *c, bool may_read) {
                         connection_doom(c);
                 } else {
                         ssize_t n = may_read && !c->end.is_read
-                                            ? varlink_reader_receive(&c->reader, c->source.fd)
+                                            ? varlink_reader_receive(&c->reader, c->io.fd)
                                             : -EAGAIN;
 
                         c->end.is_read = c->end.is_read || n == 0;
@@ -251,7 +281,7 @@ void connection_turn(Connection *c, uint32_t events) {
                         connection_doom(c);
         }
         if (events & EPOLLIN && (c->call || c->queued.message) && c->end.state == CONNECTION_OPEN &&
-            source_change(c->server, &c->source, 0) < 0)
+            loop_rewatch(&c->io, 0) < 0)
                 connection_doom(c);
         c->queued.is_in_turn = true;
         if (connection_send(c)) {
@@ -262,22 +292,22 @@ void connection_turn(Connection *c, uint32_t events) {
         connection_end_turn(c);
 }
 
-static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
-        Connection *c = (Connection *) source;
+static void connection_dispatch(void *userdata, uint32_t events) {
+        Connection *c = userdata;
 
         if (c->end.state != CONNECTION_LEAVING)
                 connection_turn(c, events);
 }
 
 void connection_kick(Connection *c) {
-        uint64_t start = varlink_now_usec();
+        uint64_t start = clock_now_usec();
 
         if (c->queued.is_in_turn || c->end.state != CONNECTION_OPEN)
                 return;
         connection_send(c);
         connection_look_for_call(c, false);
         connection_settle(c);
-        server_set_awake(c->server);
+        server_schedule(c->server);
         varlink_places_charge(&c->server->places, c->peer.credentials.uid,
-                              varlink_now_usec() - start);
+                              clock_now_usec() - start);
 }

@@ -3,11 +3,14 @@
 
 #include "ipc/varlink_server_inside.h"
 
-/* Sets the timer for idle connections and paused listeners. */
-void server_schedule(VarlinkServer *server);
+/* Makes the server's descriptor readable as long as calls are queued, and when a timer is due. Returns 0 or a negative
+ * errno. */
+int server_schedule(VarlinkServer *server);
 
-/* Makes the server's descriptor readable as long as calls are queued. */
-void server_set_awake(VarlinkServer *server);
+/* Without descriptors accept(2) fails as long as clients wait, and epoll would report them for as long: the listeners
+ * are not watched until a connection is closed or some time has passed. */
+void server_pause(VarlinkServer *server);
+void server_resume(VarlinkServer *server);
 
 bool server_trusts(const VarlinkServer *server, uid_t uid);
 

@@ -5,7 +5,6 @@
 #include "base/size.h"
 #include "ipc/varlink_connection.h"
 #include "ipc/varlink_lobby.h"
-#include "ipc/varlink_source.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -76,10 +75,13 @@ bool server_admit(VarlinkServer *server, int fd) {
         return true;
 }
 
-static void listener_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
-        uint64_t end = varlink_now_usec() + accepting_usec;
-        for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || varlink_now_usec() < end); n++) {
-                int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+static void on_connection(void *userdata, uint32_t events UNUSED) {
+        const Listener *listener = userdata;
+        VarlinkServer *server = listener->server;
+        uint64_t end = clock_now_usec() + accepting_usec;
+
+        for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || clock_now_usec() < end); n++) {
+                int fd = accept4(listener->io.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0) {
                         if (!server_admit(server, fd))
@@ -140,9 +142,10 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         listener = calloc(1, sizeof(*listener));
         if (!listener)
                 return -ENOMEM;
-        listener->source = (Source){.fd = fd, .dispatch = listener_turn};
-        if (!server->listening.resume_usec)
-                r = source_add(server, &listener->source, EPOLLIN);
+        listener->server = server;
+        r = loop_watch(server->loop, &listener->io, fd,
+                       loop_is_set(&server->listening.resume) ? 0 : EPOLLIN, on_connection,
+                       listener);
         if (r < 0) {
                 free(listener);
                 return r;

@@ -9,12 +9,10 @@
 #include "ipc/varlink_lobby.h"
 
 #include "base/size.h"
-#include "ipc/varlink_source.h"
+#include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 struct LobbyGuest {
@@ -24,24 +22,14 @@ struct LobbyGuest {
 };
 
 enum {
-        TICK_MSEC = 10,
-        LEAVE_PER_TICK = 10,
-        LEAVE_PER_TURN_MAX = 100,
+        LEAVE_PER_TICK_MAX = 100,
         /* For root's clients and for files that are read for an answer. */
         DESCRIPTORS_SPARED = 2048,
 };
 
-/* The timer runs as long as the lobby is not empty. */
-static void lobby_set_timer(VarlinkServer *server, bool is_armed) {
-        const uint64_t usec = MAX(server->limits.pause_usec, UINT64_C(1));
-        const struct itimerspec spec = {
-                .it_interval.tv_nsec = TICK_MSEC * 1000000,
-                .it_value = {.tv_sec = (time_t) (usec / USEC_PER_SEC),
-                             .tv_nsec = (long) (usec % USEC_PER_SEC * 1000)},
-        };
+static const uint64_t tick_usec = 10 * USEC_PER_MSEC;
 
-        timerfd_settime(server->lobby.timer.fd, 0, is_armed ? &spec : &(struct itimerspec){}, NULL);
-}
+static void on_tick(void *userdata);
 
 /* The size follows from RLIMIT_NOFILE; with a low limit there is no lobby. */
 static bool lobby_open(VarlinkServer *server) {
@@ -59,7 +47,9 @@ static bool lobby_open(VarlinkServer *server) {
         if (!lobby->guests)
                 return false;
         lobby->size = size;
-        lobby_set_timer(server, true);
+        lobby->ticked_usec = clock_now_usec();
+        loop_set(server->loop, &lobby->timer,
+                 add_saturated(lobby->ticked_usec, server->limits.pause_usec), on_tick, server);
         return true;
 }
 
@@ -69,7 +59,7 @@ static void lobby_shut(VarlinkServer *server) {
         free(lobby->guests);
         lobby->guests = NULL;
         lobby->first = lobby->n = 0;
-        lobby_set_timer(server, false);
+        loop_unset(&lobby->timer);
 }
 
 static struct LobbyGuest lobby_pop(Lobby *lobby) {
@@ -88,7 +78,7 @@ void lobby_take(VarlinkServer *server, int fd, bool is_heard) {
                 return;
         }
         lobby->guests[(lobby->first + lobby->n++) % lobby->size] =
-                (struct LobbyGuest){fd, is_heard, varlink_now_usec()};
+                (struct LobbyGuest){fd, is_heard, clock_now_usec()};
 }
 
 bool lobby_spare(VarlinkServer *server) {
@@ -102,14 +92,14 @@ bool lobby_spare(VarlinkServer *server) {
         return true;
 }
 
-/* Guests get a place if one has become free; otherwise those whose time has passed are closed. */
-static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
+/* Guests get a place if one has become free; otherwise those whose time has passed are closed. The timer runs as long as
+ * the lobby is not empty. */
+static void on_tick(void *userdata) {
+        VarlinkServer *server = userdata;
         Lobby *lobby = &server->lobby;
-        uint64_t n_ticks = 0, until = sub_floored(varlink_now_usec(), server->limits.pause_usec);
-
-        if (read(source->fd, &n_ticks, sizeof(n_ticks)) < 0)
-                return;
-        size_t n_left = MIN(lobby->n, MIN(n_ticks * LEAVE_PER_TICK, (uint64_t) LEAVE_PER_TURN_MAX));
+        uint64_t now = clock_now_usec(), until = sub_floored(now, server->limits.pause_usec);
+        uint64_t passed_msec = (now - lobby->ticked_usec) / USEC_PER_MSEC;
+        size_t n_left = MIN(lobby->n, MIN(passed_msec, (uint64_t) LEAVE_PER_TICK_MAX));
 
         for (; n_left > 0 && lobby->guests[lobby->first].since_usec <= until; n_left--) {
                 struct LobbyGuest guest = lobby_pop(lobby);
@@ -117,22 +107,9 @@ static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UN
                 if (guest.is_heard || !server->hooks.admit(server, guest.fd))
                         close(guest.fd);
         }
+        lobby->ticked_usec = now;
         if (lobby->n == 0)
                 lobby_shut(server);
-}
-
-int lobby_begin(VarlinkServer *server) {
-        int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-        if (fd < 0)
-                return -errno;
-        server->lobby.timer = (Source){.fd = fd, .dispatch = lobby_turn};
-        return source_add(server, &server->lobby.timer, EPOLLIN);
-}
-
-void lobby_end(VarlinkServer *server) {
-        while (lobby_spare(server))
-                ;
-        if (server->lobby.timer.fd >= 0)
-                close(server->lobby.timer.fd);
+        else
+                loop_set(server->loop, &lobby->timer, now + tick_usec, on_tick, server);
 }

@@ -3,8 +3,6 @@
 
 #include "ipc/varlink_method.h"
 
-int lobby_begin(VarlinkServer *server);
-void lobby_end(VarlinkServer *server);
 /* Takes ownership of FD. IS_HEARD: it had a place before and must not get another one. */
 void lobby_take(VarlinkServer *server, int fd, bool is_heard);
 /* Closes the oldest connection to free a descriptor. Returns false if there is none. */

@@ -4,39 +4,20 @@
 #include "base/size.h"
 #include "ipc/varlink_connection.h"
 #include "ipc/varlink_lobby.h"
-#include "ipc/varlink_source.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/timerfd.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-enum {
-        EVENTS_PER_DISPATCH = 64,
-        CALLS_PER_DISPATCH = 16,
-};
+enum { CALLS_PER_DISPATCH = 16 };
 
 /* The time for calls before new ones are taken in. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
 
-/* Connections are closed later, because they may be among the sources of the same dispatch. */
-static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
-        uint64_t n_expirations;
-        if (read(source->fd, &n_expirations, sizeof(n_expirations)) > 0)
-                server->timer.has_fired = true;
-}
-
-static void wake_turn(VarlinkServer *server UNUSED, Source *source UNUSED, uint32_t events UNUSED) {
-}
-
 /* ---- serving ---- */
 
 static void server_serve(VarlinkServer *server) {
-        uint64_t start = varlink_now_usec(), now = start;
+        uint64_t start = clock_now_usec(), now = start;
 
         for (size_t n = 0; n < CALLS_PER_DISPATCH && now - start < serving_usec; n++) {
                 const VarlinkPlace *place = varlink_places_next(&server->places);
@@ -55,39 +36,18 @@ static void server_serve(VarlinkServer *server) {
                 connection_send(c);
                 connection_look_for_call(c, false);
                 connection_end_turn(c);
-                now = varlink_now_usec();
+                now = clock_now_usec();
                 varlink_places_charge(&server->places, uid, now - before);
         }
 }
 
 /* ---- dispatching ---- */
 
-static void server_handle_timer(VarlinkServer *server) {
-        uint64_t now = varlink_now_usec();
-
-        server->timer.has_fired = false;
-        server->timer.set_usec = 0;
-        for (Connection *c = server->connections.first, *next; c; c = next) {
-                next = c->next;
-                if (c->idle.is_counted &&
-                    add_saturated(c->idle.since_usec, server->limits.idle_usec) <= now)
-                        connection_close(c);
-        }
-        if (server->listening.resume_usec <= now)
-                server_resume(server);
-}
-
 int varlink_server_dispatch(VarlinkServer *server) {
-        struct epoll_event events[EVENTS_PER_DISPATCH];
-        int n = epoll_wait(server->epoll_fd, events, EVENTS_PER_DISPATCH, 0);
+        int r = loop_serve(server->loop);
 
-        if (n < 0)
-                return errno == EINTR ? 0 : -errno;
-        for (int i = 0; i < n; i++) {
-                Source *source = events[i].data.ptr;
-
-                source->dispatch(server, source, events[i].events);
-        }
+        if (r < 0)
+                return r;
         server->connections.n_replaced = 0;
         server_serve(server);
         while (server->connections.leaving) {
@@ -96,11 +56,7 @@ int varlink_server_dispatch(VarlinkServer *server) {
                 server->connections.leaving = c->end.next_leaving;
                 connection_close(c);
         }
-        if (server->timer.has_fired)
-                server_handle_timer(server);
-        server_set_awake(server);
-        server_schedule(server);
-        return 0;
+        return server_schedule(server);
 }
 
 /* ---- the server ---- */
@@ -132,14 +88,9 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
 VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
                                   const VarlinkServerInfo *info, void *userdata) {
         VarlinkServer *server = calloc(1, sizeof(*server) + (n + 1) * sizeof(*interfaces));
-        int r;
 
         if (!server)
                 return NULL;
-        server->epoll_fd = -1;
-        server->timer.source = (Source){.fd = -1, .dispatch = timer_turn};
-        server->turn.wake = (Source){.fd = -1, .dispatch = wake_turn};
-        server->lobby.timer.fd = -1;
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
@@ -149,14 +100,8 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
         server->n_interfaces = n + 1;
-        if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
-            (server->timer.source.fd =
-                     timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
-            (server->turn.wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
-                r = -errno;
-        else if ((r = source_add(server, &server->timer.source, EPOLLIN)) >= 0 &&
-                 (r = source_add(server, &server->turn.wake, EPOLLIN)) >= 0)
-                r = lobby_begin(server);
+        int r = loop_new(&server->loop);
+
         if (r < 0) {
                 varlink_server_free(server);
                 errno = -r;
@@ -172,23 +117,19 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 connection_close(server->connections.first);
         for (Listener *listener = server->listening.first, *next; listener; listener = next) {
                 next = listener->next;
-                close(listener->source.fd);
+                close(listener->io.fd);
                 free(listener);
         }
-        lobby_end(server);
+        while (lobby_spare(server))
+                ;
         varlink_text_free(server->served.info_text);
-        if (server->timer.source.fd >= 0)
-                close(server->timer.source.fd);
-        if (server->turn.wake.fd >= 0)
-                close(server->turn.wake.fd);
-        if (server->epoll_fd >= 0)
-                close(server->epoll_fd);
+        loop_free(server->loop);
         free(server);
         return NULL;
 }
 
 int varlink_server_fd(const VarlinkServer *server) {
-        return server->epoll_fd;
+        return loop_fd(server->loop);
 }
 
 size_t varlink_server_n_connections(const VarlinkServer *server) {

@@ -7,23 +7,17 @@
 #include "ipc/varlink_frame.h"
 #include "ipc/varlink_places.h"
 #include "runtime/clock.h"
+#include "runtime/loop.h"
 
 #include <sys/socket.h>
 
-typedef struct Source Source;
 typedef struct Listener Listener;
 typedef struct Connection Connection;
 typedef struct Lobby Lobby;
 
-/* One descriptor in the epoll set; the first member of what it belongs to. */
-struct Source {
-        int fd;
-        uint32_t interest;
-        void (*dispatch)(VarlinkServer *server, Source *source, uint32_t events);
-};
-
 struct Listener {
-        Source source;
+        LoopIo io;
+        VarlinkServer *server;
         Listener *next;
 };
 
@@ -53,7 +47,7 @@ typedef struct End {
 } End;
 
 struct Connection {
-        Source source;
+        LoopIo io;
         VarlinkServer *server;
         Connection *previous, *next;
         Peer peer;
@@ -75,25 +69,15 @@ struct VarlinkCall {
 
 /* Connections without a place, the oldest first; a ring. */
 struct Lobby {
-        Source timer;
+        LoopTimer timer;
+        uint64_t ticked_usec;      /* when the timer was last due, or the lobby was opened */
         struct LobbyGuest *guests; /* NULL: nobody is there */
         size_t size, first, n;
 };
 
-typedef struct ServerTimer {
-        Source source;
-        uint64_t set_usec; /* 0: it is not set */
-        bool has_fired;    /* in this dispatch */
-} ServerTimer;
-
-typedef struct Turn {
-        Source wake; /* readable while calls are queued */
-        bool is_awake;
-} Turn;
-
 typedef struct Listening {
         Listener *first;
-        uint64_t resume_usec; /* listeners are not watched until then; 0: they are */
+        LoopTimer resume; /* while it is set listeners are not watched */
 } Listening;
 
 typedef struct Connections {
@@ -116,9 +100,9 @@ typedef struct ServerHooks {
 } ServerHooks;
 
 struct VarlinkServer {
-        int epoll_fd;
-        ServerTimer timer;
-        Turn turn;
+        Loop *loop;
+        LoopTimer idle; /* set while connections are idle */
+        LoopTimer turn; /* set while calls are queued */
         Listening listening;
         Connections connections;
         VarlinkPlaces places;
@@ -129,10 +113,6 @@ struct VarlinkServer {
         size_t n_interfaces;
         const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
 };
-
-static inline uint64_t varlink_now_usec(void) {
-        return clock_read_usec(CLOCK_MONOTONIC);
-}
 
 /* ---- varlink_call.c ---- */
 

@@ -31,11 +31,14 @@ int loop_watch(Loop *loop, LoopIo *io, int fd, uint32_t events, LoopIoHandler ha
         int r = control(loop, EPOLL_CTL_ADD, fd, io, events);
 
         if (r == 0)
-                *io = (LoopIo){loop, fd, handler, userdata};
+                *io = (LoopIo){loop, fd, events, handler, userdata};
         return r;
 }
 
 int loop_rewatch(LoopIo *io, uint32_t events) {
+        if (events == io->events)
+                return 0;
+        io->events = events;
         return control(io->loop, EPOLL_CTL_MOD, io->fd, io, events);
 }
 
@@ -80,8 +83,10 @@ void loop_set_after_all(Loop *loop, LoopTimer *timer, uint64_t at_usec, LoopTime
         loop->after_all = timer;
 }
 
-/* Uses a timerfd, because the timeout of epoll_wait(2) stops during suspend. */
-static int arm(Loop *loop, uint64_t at_usec) {
+/* Uses a timerfd, because the timeout of epoll_wait(2) stops during suspend. It is not read, and so stays readable until
+ * it is set for another time. */
+int loop_arm(Loop *loop) {
+        uint64_t at_usec = loop->first ? MAX(loop->first->at_usec, UINT64_C(1)) : UINT64_MAX;
         const struct itimerspec at = {
                 .it_value.tv_sec = (time_t) (at_usec / USEC_PER_SEC),
                 .it_value.tv_nsec = (long) (at_usec % USEC_PER_SEC * 1000),
@@ -104,6 +109,14 @@ static void serve_timer(LoopTimer *timer) {
         due.handler(due.userdata);
 }
 
+/* The event may also be that of timer_fd. */
+static void serve_io(const struct epoll_event *event) {
+        const LoopIo *io = event->data.ptr;
+
+        if (io)
+                io->handler(io->userdata, event->events);
+}
+
 /* ---- the loop ---- */
 
 /* Serves at most one descriptor. Returns 0 if none was ready, a positive number, or a negative errno. */
@@ -113,12 +126,8 @@ static int wait_and_serve(Loop *loop, bool may_wait) {
 
         if (n < 0)
                 return errno == EINTR ? 1 : -errno;
-        const LoopIo *io = n > 0 ? event.data.ptr : NULL;
-
-        if (io)
-                io->handler(io->userdata, event.events);
-        else if (n > 0)
-                loop->armed_usec = 0; /* timer_fd, which is set again before the next wait */
+        if (n > 0)
+                serve_io(&event);
         return n;
 }
 
@@ -136,7 +145,7 @@ int loop_run(Loop *loop) {
                 if (loop->is_over)
                         break;
                 if (may_wait)
-                        r = arm(loop, timer ? timer->at_usec : UINT64_MAX);
+                        r = loop_arm(loop);
                 if (r == 0)
                         r = wait_and_serve(loop, may_wait);
                 if (r < 0)
@@ -145,6 +154,24 @@ int loop_run(Loop *loop) {
                         serve_timer(loop->after_all);
         }
         return loop->code;
+}
+
+int loop_fd(const Loop *loop) {
+        return loop->epoll_fd;
+}
+
+int loop_serve(Loop *loop) {
+        struct epoll_event events[64];
+        int n = epoll_wait(loop->epoll_fd, events, ARRAY_LEN(events), 0);
+        uint64_t now = clock_now_usec();
+
+        if (n < 0)
+                return errno == EINTR ? 0 : -errno;
+        for (int i = 0; i < n; i++)
+                serve_io(&events[i]);
+        while (loop->first && loop->first->at_usec <= now)
+                serve_timer(loop->first);
+        return 0;
 }
 
 void loop_end(Loop *loop, int code) {

@@ -19,6 +19,7 @@ typedef void (*LoopIoHandler)(void *userdata, uint32_t events);
 struct LoopIo {
         Loop *loop; /* NULL: not watched */
         int fd;
+        uint32_t events;
         LoopIoHandler handler;
         void *userdata;
 };
@@ -42,6 +43,13 @@ Loop *loop_free(Loop *loop);
 /* Runs until loop_end(). Returns the CODE of loop_end(), or a negative errno. */
 int loop_run(Loop *loop);
 void loop_end(Loop *loop, int code);
+
+/* For a loop within another one, which watches loop_fd() for input and then calls loop_serve(). That serves up to 64
+ * descriptors that are ready, and the timers that are due; a handler must not unwatch other descriptors meanwhile. After
+ * timers were set or unset, loop_arm() makes loop_fd() readable at the right time. Both return 0 or a negative errno. */
+int loop_fd(const Loop *loop);
+int loop_serve(Loop *loop);
+int loop_arm(Loop *loop);
 
 /* EVENTS as for epoll_ctl(2). The caller owns FD, and unwatches it before closing it. Return 0 or a negative errno. */
 int loop_watch(Loop *loop, LoopIo *io, int fd, uint32_t events, LoopIoHandler handler,
