@@ -2,6 +2,7 @@
 /* Calls: finds and runs their methods and sends the answers. Implements org.varlink.service. */
 #include "ipc/varlink_call.h"
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "ipc/interface_texts.h"
 #include "ipc/varlink_connection.h"
@@ -176,26 +177,15 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
                                 call->connection->server->served.userdata);
 }
 
-static const VarlinkMethod *find_method(const VarlinkServer *server, const char *name,
-                                        size_t length, const VarlinkInterface **ret_interface) {
-        const char *dot = memrchr(name, '.', length);
-        const VarlinkInterface *interface =
-                server_find_interface(server, name, dot ? (size_t) (dot - name) : 0);
-
-        *ret_interface = interface;
-        if (!interface)
-                return NULL;
-        length -= (size_t) (++dot - name);
-        return ARRAY_FIND(method, interface->methods, interface->n_methods,
-                          strlen(method->name) == length && memcmp(method->name, dot, length) == 0);
-}
-
 static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) {
         const VarlinkServer *server = call->connection->server;
         const char *dot = strrchr(request->method, '.');
-        const VarlinkInterface *interface;
-        const VarlinkMethod *method =
-                find_method(server, request->method, strlen(request->method), &interface);
+        const VarlinkInterface *interface = server_find_interface(
+                server, request->method, dot ? (size_t) (dot - request->method) : 0);
+        const VarlinkMethod *method = interface ? ARRAY_FIND(each, interface->methods,
+                                                             interface->n_methods,
+                                                             text_equals(each->name, dot + 1))
+                                                : NULL;
 
         if (method)
                 call_run(call, method, request);
@@ -205,28 +195,6 @@ static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) 
                 varlink_call_error(call, VARLINK_ERROR_INTERFACE_NOT_FOUND,
                                    json_pack("{s:s#}", "interface", request->method,
                                              (int) (dot - request->method)));
-}
-
-/* The method is found in the text, because parsing costs more than most answers. In the last class are texts that could
- * pretend another method: with an escape up to its end, or with parameters before it. Invalid calls are in the first
- * class, because answering them costs nothing. */
-unsigned call_class(const VarlinkServer *server, const char *message) {
-        static const char key[] = "\"method\"";
-        const char *begin = message + strcspn(message, "{"), *found = strstr(message, key);
-        const char *name = found ? found + strlen(key) : message + strlen(message);
-        const VarlinkInterface *interface;
-
-        name += strspn(name, " \t\r\n:\"");
-        size_t length = strcspn(name, "\"");
-
-        if (memchr(message, '\\', (size_t) (name - message) + length) ||
-            (begin < name && memchr(begin + 1, '{', (size_t) (name - begin - 1))))
-                return 2;
-        const VarlinkMethod *method = find_method(server, name, length, &interface);
-
-        if (!method || method->flags & VARLINK_FIRST)
-                return 0;
-        return method->flags & VARLINK_LAST ? 2 : 1;
 }
 
 /* After a hang-up only one-way calls and calls of trusted users are run, because the others are of use only by their
@@ -297,8 +265,8 @@ static void service_get_interface_description(VarlinkCall *call, json_t *paramet
 }
 
 static const VarlinkMethod service_methods[] = {
-        {"GetInfo", service_get_info, VARLINK_FIRST, varlink_no_parameters},
-        {"GetInterfaceDescription", service_get_interface_description, VARLINK_FIRST,
+        {"GetInfo", service_get_info, 0, varlink_no_parameters},
+        {"GetInterfaceDescription", service_get_interface_description, 0,
          (const VarlinkParameter[]){{"interface", VARLINK_STRING}, {}}},
 };
 

@@ -7,7 +7,7 @@
  * held back by its own unanswered calls and untaken replies. Most clients send nothing before the answer,
  * which costs no system call then.
  *
- * After the turns queued calls are *served*, in the order of their classes and users, for a limited time;
+ * After the turns queued calls are *served*, the users in turn, for a limited time;
  * the rest waits for the next dispatch, which takes in new calls first. So a gate waits for one other call,
  * however many there are.
  *
@@ -239,8 +239,7 @@ void connection_look_for_call(Connection *c, bool may_read) {
 
                 if (r > 0) {
                         c->queued.message = bytes;
-                        varlink_places_queue(&c->server->places, &c->place,
-                                             c->server->hooks.class_of(c->server, bytes));
+                        varlink_places_queue(&c->server->places, &c->place);
                 } else if (r < 0) {
                         connection_send(c);
                         connection_doom(c);

@@ -13,7 +13,6 @@
 
 enum {
         ACCEPTS_PER_TURN = 512,
-        REPLACED_PER_DISPATCH = 4,     /* what waits, by gates of the same user */
         SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
 };
 
@@ -23,21 +22,15 @@ static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
 
 /* ---- newcomers ---- */
 
-/* Whether a new connection may take the place of another one of the same user: not before it has sent a message, and in
- * place of a waiting call only if that message is a gate's, for a few connections in each dispatch. The check is cheap,
- * because one user may open thousands of connections. */
-static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
+/* Whether a new connection may take the place of another one of the same user: not before it has sent a message, and not
+ * that of a waiting call. The check is cheap, because one user may open thousands of connections. */
+static bool is_worth_place(int fd, const VarlinkPlace *place) {
         char bytes[512];
+        ssize_t n = place->kind < VARLINK_PLACE_WAITING
+                            ? recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT)
+                            : 0;
 
-        if (place->kind != VARLINK_PLACE_IDLE &&
-            server->connections.n_replaced >= REPLACED_PER_DISPATCH)
-                return false;
-        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-        bool is_whole = n > 0 && memchr(bytes, '\0', (size_t) n);
-
-        if (!is_whole || place->kind == VARLINK_PLACE_IDLE)
-                return is_whole;
-        return call_class(server, bytes) == 0 && ++server->connections.n_replaced;
+        return n > 0 && memchr(bytes, '\0', (size_t) n);
 }
 
 /* Most clients have sent their call already. A client without a place sees a closed connection, because an error
@@ -54,7 +47,7 @@ bool server_admit(VarlinkServer *server, int fd) {
                                             ? NULL
                                             : varlink_places_price(&server->places, peer.uid);
 
-        if (price && price->user->uid == peer.uid && !is_worth_place(server, fd, price))
+        if (price && price->user->uid == peer.uid && !is_worth_place(fd, price))
                 return false;
         c = connection_new(server, fd, &peer);
         if (!c)

@@ -104,7 +104,7 @@ static void on_tick(void *userdata) {
         for (; n_left > 0 && lobby->guests[lobby->first].since_usec <= until; n_left--) {
                 struct LobbyGuest guest = lobby_pop(lobby);
 
-                if (guest.is_heard || !server->hooks.admit(server, guest.fd))
+                if (guest.is_heard || !server->admit(server, guest.fd))
                         close(guest.fd);
         }
         lobby->ticked_usec = now;

@@ -15,8 +15,6 @@ typedef struct VarlinkCall VarlinkCall;
 typedef enum VarlinkMethodFlags {
         VARLINK_ROOT_ONLY = 1 << 0, /* others get PermissionDenied */
         VARLINK_MORE_ONLY = 1 << 1, /* calls without "more" get ExpectedMore */
-        VARLINK_FIRST = 1 << 2,     /* its calls are run before others that are there */
-        VARLINK_LAST = 1 << 3,      /* after all others */
 } VarlinkMethodFlags;
 
 /* Answers CALL at once, or keeps it, sets a closed handler and answers later; a handler that does

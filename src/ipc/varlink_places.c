@@ -168,41 +168,33 @@ VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
 /* ---- turns ---- */
 
 /* A user without calls gains no advantage by waiting. */
-void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned class) {
+void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place) {
         VarlinkUser *user = place->user;
 
         if (!user || place->is_queued)
                 return;
-        if (user->n_queued == 0)
+        if (user->queue.n == 0)
                 user->spent_usec = MAX(user->spent_usec, places->spent_usec);
         place->is_queued = true;
-        place->class = class;
-        list_add(&user->queues[class], place, VARLINK_OF_QUEUE);
-        user->n_queued++;
+        list_add(&user->queue, place, VARLINK_OF_QUEUE);
         places->n_queued++;
 }
 
 void varlink_places_unqueue(VarlinkPlaces *places, VarlinkPlace *place) {
         if (!place->user || !place->is_queued)
                 return;
-        list_remove(&place->user->queues[place->class], place, VARLINK_OF_QUEUE);
+        list_remove(&place->user->queue, place, VARLINK_OF_QUEUE);
         place->is_queued = false;
-        place->user->n_queued--;
         places->n_queued--;
 }
 
 VarlinkPlace *varlink_places_next(VarlinkPlaces *places) {
-        for (unsigned class = 0; class < VARLINK_CALL_CLASSES && places->n_queued > 0; class ++) {
-                const VarlinkUser *next = NULL;
+        const VarlinkUser *next = NULL;
 
-                for (const VarlinkUser *user = places->users; user; user = user->next)
-                        if (user->queues[class].n > 0 &&
-                            (!next || user->spent_usec < next->spent_usec))
-                                next = user;
-                if (next)
-                        return next->queues[class].first;
-        }
-        return NULL;
+        for (const VarlinkUser *user = places->users; user; user = user->next)
+                if (user->queue.n > 0 && (!next || user->spent_usec < next->spent_usec))
+                        next = user;
+        return next ? next->queue.first : NULL;
 }
 
 /* Even the shortest turn counts. */

@@ -8,8 +8,8 @@
  * taken from the user with most places that can be taken: the longest idle connection first, then subscriptions, then
  * waiting calls. A kept place is never taken, nor that of a trusted user.
  *
- * Calls are run by class, lower ones first. Within a class the user that has used least time recently is next, with the
- * connection that has waited longest. */
+ * Calls are run by user: the one that has used least time recently is next, with the connection that has waited
+ * longest. */
 
 #include "base/macros.h"
 
@@ -23,8 +23,6 @@ typedef enum VarlinkPlaceKind {
         VARLINK_PLACE_KINDS,
 } VarlinkPlaceKind;
 
-enum { VARLINK_CALL_CLASSES = 3 };
-
 typedef struct VarlinkUser VarlinkUser;
 typedef struct VarlinkPlace VarlinkPlace;
 
@@ -33,7 +31,7 @@ typedef struct VarlinkPlaceList {
         size_t n;
 } VarlinkPlaceList;
 
-/* The lists of a place: of its kind and, if it is queued, of its class. */
+/* The lists of a place: of its kind and, if it is queued, of the user's calls. */
 typedef enum VarlinkLinkKind {
         VARLINK_OF_KIND,
         VARLINK_OF_QUEUE,
@@ -51,7 +49,6 @@ struct VarlinkPlace {
         VarlinkPlaceKind kind;
         uint64_t since; /* the order in which places became their kind */
         bool is_queued;
-        unsigned class; /* of the queued call */
         VarlinkLink links[VARLINK_LINK_KINDS];
 };
 
@@ -60,8 +57,7 @@ struct VarlinkUser {
         bool is_trusted;
         VarlinkPlaceList places[VARLINK_PLACE_KINDS];
         size_t n_places;
-        VarlinkPlaceList queues[VARLINK_CALL_CLASSES];
-        size_t n_queued;
+        VarlinkPlaceList queue;
         uint64_t spent_usec; /* of its calls; never far behind that of other users */
         VarlinkUser *next;
 };
@@ -97,8 +93,8 @@ VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places);
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
                                                    const VarlinkUser *user);
 
-/* Queues the place's call as the last of its user and class. */
-void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned class);
+/* Queues the place's call as the last of its user. */
+void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place);
 void varlink_places_unqueue(VarlinkPlaces *places, VarlinkPlace *place);
 /* The place whose call is next, which stays queued; NULL: none. */
 VarlinkPlace *varlink_places_next(VarlinkPlaces *places);

@@ -48,7 +48,6 @@ int varlink_server_dispatch(VarlinkServer *server) {
 
         if (r < 0)
                 return r;
-        server->connections.n_replaced = 0;
         server_serve(server);
         while (server->connections.leaving) {
                 Connection *c = server->connections.leaving;
@@ -95,7 +94,7 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
 
         varlink_server_set_limits(server, &limits);
         server->served = (Served){.info = *info, .own_uid = geteuid(), .userdata = userdata};
-        server->hooks = (ServerHooks){call_class, server_admit};
+        server->admit = server_admit;
         server->interfaces[0] = &varlink_service_interface;
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));

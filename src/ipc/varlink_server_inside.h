@@ -83,7 +83,6 @@ typedef struct Listening {
 typedef struct Connections {
         Connection *first, *leaving;
         size_t n, n_idle;
-        size_t n_replaced; /* in this dispatch */
 } Connections;
 
 typedef struct Served {
@@ -92,12 +91,6 @@ typedef struct Served {
         uid_t own_uid;
         void *userdata; /* of the methods */
 } Served;
-
-typedef struct ServerHooks {
-        /* The class of a call (below), and a place for a newcomer (varlink_listen.h). */
-        unsigned (*class_of)(const VarlinkServer *server, const char *message);
-        bool (*admit)(VarlinkServer *server, int fd);
-} ServerHooks;
 
 struct VarlinkServer {
         Loop *loop;
@@ -109,7 +102,7 @@ struct VarlinkServer {
         Lobby lobby;
         VarlinkLimits limits;
         Served served;
-        ServerHooks hooks;
+        bool (*admit)(VarlinkServer *server, int fd); /* server_admit() (varlink_listen.h) */
         size_t n_interfaces;
         const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
 };
@@ -118,7 +111,5 @@ struct VarlinkServer {
 
 extern const VarlinkInterface varlink_service_interface;
 
-/* The class (varlink_places.h) of the call in this message, which ends with its NUL. */
-unsigned call_class(const VarlinkServer *server, const char *message);
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *message);

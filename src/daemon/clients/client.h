@@ -27,6 +27,7 @@ struct Client {
                 CLIENT_LEARN,
                 CLIENT_SUBSCRIBER,
                 CLIENT_DESCRIBED, /* waits for one status */
+                CLIENT_PLANNED,   /* waits for the plan */
         } kind;
         const char *instance; /* of a gate, a release or a learned size */
         bool is_due;          /* to be tried together with all clients that have called by then */

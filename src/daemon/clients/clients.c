@@ -4,18 +4,34 @@
 #include "render/status_json.h"
 #include "runtime/clock.h"
 
-/* ---- Describe ---- */
+/* ---- Describe, Plan ---- */
 
-/* The status texts shared by all clients of one look. */
+/* The texts shared by all clients of one look. */
 typedef struct Description {
         Arena *arena;
         const Status *status; /* NULL: not judged yet */
         /* For subscribers and for the others, in full and brief; NULL: not built yet. */
         VarlinkText *texts[2][2];
+        VarlinkText *plan; /* likewise */
 } Description;
+
+static VarlinkText *plan_text(const Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Diags problems = diags_in(arena);
+        const Look *look = keeper_look_ahead(manager->keeper, arena, &problems);
+
+        look_add_problems(look, &problems);
+        return varlink_text_new(plan_to_json(look->plan, &look->host, &problems), true);
+}
 
 static const VarlinkText *describe(Description *description, const Client *client) {
         bool is_last = client->kind == CLIENT_DESCRIBED;
+
+        if (client->kind == CLIENT_PLANNED) {
+                if (!description->plan)
+                        description->plan = plan_text(client->manager);
+                return description->plan;
+        }
         VarlinkText **text = &description->texts[is_last][client->is_brief];
 
         if (!description->status) {
@@ -32,6 +48,7 @@ static void description_done(Description *description) {
         ARRAY_FOREACH(pair, description->texts, ARRAY_LEN(description->texts))
                 ARRAY_FOREACH(text, *pair, ARRAY_LEN(*pair))
                         varlink_text_free(*text);
+        varlink_text_free(description->plan);
         arena_free(description->arena);
 }
 
@@ -48,10 +65,17 @@ static void method_describe(VarlinkCall *call, json_t *parameters, void *userdat
         client_make_due(client);
 }
 
+static void method_plan(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
+        Client *client = client_new(userdata, call, NULL);
+
+        client->kind = CLIENT_PLANNED;
+        client_make_due(client);
+}
+
 static void tell(Client *client, Description *description) {
         VarlinkCall *call = client->call;
 
-        if (client->kind == CLIENT_DESCRIBED) {
+        if (client->kind != CLIENT_SUBSCRIBER) {
                 const VarlinkText *text = describe(description, client);
 
                 client_end(client);
@@ -61,18 +85,6 @@ static void tell(Client *client, Description *description) {
         } else {
                 varlink_call_reply_text_continues(call, describe(description, client));
         }
-}
-
-/* ---- Plan ---- */
-
-static void method_plan(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Manager *manager = userdata;
-        Diags problems = diags_in(arena);
-        const Look *look = keeper_look_ahead(manager->keeper, arena, &problems);
-
-        look_add_problems(look, &problems);
-        varlink_call_reply(call, plan_to_json(look->plan, &look->host, &problems));
 }
 
 /* ---- Reload ---- */
@@ -176,6 +188,7 @@ static unsigned kind_of(const Client *client) {
         case CLIENT_SUBSCRIBER:
                 return SUBSCRIBERS;
         case CLIENT_DESCRIBED:
+        case CLIENT_PLANNED:
                 return DESCRIBED;
         default:
                 return OTHERS;
@@ -271,13 +284,13 @@ const VarlinkInterface manager_interface = {
                 (const VarlinkMethod[]){
                         {"Describe", method_describe, 0,
                          (const VarlinkParameter[]){{"brief", VARLINK_BOOL, true}, {}}},
-                        {"Wait", gate_wait, VARLINK_FIRST,
+                        {"Wait", gate_wait, 0,
                          (const VarlinkParameter[]){{"instance", VARLINK_STRING},
                                                     {"timeoutUSec", VARLINK_INT, true},
                                                     {"restart", VARLINK_BOOL, true},
                                                     {"learned", VARLINK_OBJECT, true},
                                                     {}}},
-                        {"Plan", method_plan, VARLINK_LAST, varlink_no_parameters},
+                        {"Plan", method_plan, 0, varlink_no_parameters},
                         {"Reload", method_reload, VARLINK_ROOT_ONLY,
                          (const VarlinkParameter[]){{"force", VARLINK_BOOL, true}, {}}},
                         {"Release", method_release, VARLINK_ROOT_ONLY,

@@ -144,20 +144,6 @@ static VarlinkPlace *turn(Play *play, uint64_t usec) {
         return place;
 }
 
-TEST(classes) {
-        static const size_t order[] = {3, 1, 2, 0};
-        Play play = play_of(100, 50);
-
-        varlink_places_queue(&play.places, enter(&play, A), 2);
-        varlink_places_queue(&play.places, enter(&play, A), 1);
-        varlink_places_queue(&play.places, enter(&play, A), 1);
-        varlink_places_queue(&play.places, enter(&play, A), 0);
-        for (size_t i = 0; i < ARRAY_LEN(order); i++)
-                assert_ptr_equal(turn(&play, 1), &play.of[A][order[i]]);
-        assert_null(turn(&play, 1));
-        leave_all(&play);
-}
-
 /* However many connections somebody has, and however long his calls take: each gets his share of the time,
  * and who comes waits for one call. */
 TEST(shares) {
@@ -165,21 +151,21 @@ TEST(shares) {
         uint64_t usec[USERS] = {};
 
         for (size_t i = 0; i < MANY; i++)
-                varlink_places_queue(&play.places, enter(&play, A), 1);
-        varlink_places_queue(&play.places, enter(&play, B), 1);
+                varlink_places_queue(&play.places, enter(&play, A));
+        varlink_places_queue(&play.places, enter(&play, B));
         for (size_t i = 0; i < 1000; i++) {
                 VarlinkPlace *place = varlink_places_next(&play.places);
                 bool is_a = place->user->uid == A;
 
                 usec[place->user->uid] += is_a ? 900 : 300;
                 turn(&play, is_a ? 900 : 300);
-                varlink_places_queue(&play.places, place, 1);
+                varlink_places_queue(&play.places, place);
         }
         assert_uint_in_range(usec[A], usec[B] * 9 / 10, usec[B] * 11 / 10);
         /* Who was silent has saved nothing up. */
         VarlinkPlace *newcomer = enter(&play, C);
 
-        varlink_places_queue(&play.places, newcomer, 1);
+        varlink_places_queue(&play.places, newcomer);
         for (size_t i = 0; i < 3 && newcomer->is_queued; i++)
                 turn(&play, 900);
         assert_false(newcomer->is_queued);
@@ -191,7 +177,7 @@ TEST(leaving) {
         Play play = play_of(100, 50);
 
         for (size_t i = 0; i < 3; i++)
-                varlink_places_queue(&play.places, enter(&play, A), 1);
+                varlink_places_queue(&play.places, enter(&play, A));
         varlink_places_leave(&play.places, &play.of[A][1]);
         varlink_places_leave(&play.places, &play.of[A][1]); /* nothing to be left */
         assert_ptr_equal(turn(&play, 1), &play.of[A][0]);

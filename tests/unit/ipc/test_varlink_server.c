@@ -46,7 +46,7 @@ typedef struct Fixture {
         size_t n_dispatches;
         int clients[CALLS_MAX]; /* -1: has hung up */
         size_t n_clients;
-        Text order; /* by Log, LogFirst, LogLast */
+        Text order; /* by Log */
 } Fixture;
 
 /* ---- the served interface ---- */
@@ -138,11 +138,8 @@ static const VarlinkMethod test_methods[] = {
         {"Echo", handle_echo, 0, NULL},
         {"Count", handle_count, 0, varlink_no_parameters},
         {"Log", handle_log, 0, NULL},
-        {"LogFirst", handle_log, VARLINK_FIRST, NULL},
-        {"LogLast", handle_log, VARLINK_LAST, NULL},
         {"Keep", handle_keep, 0, NULL},
         {"Watch", handle_keep, VARLINK_MORE_ONLY, NULL},
-        {"Gate", handle_keep, VARLINK_FIRST, NULL},
         {"Forget", handle_forget, 0, NULL},
         {"Nothing", NULL, 0, NULL},
         {"Fail", handle_fail, 0, NULL},
