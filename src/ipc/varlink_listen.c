@@ -83,17 +83,7 @@ static void on_connection(void *userdata, uint32_t events UNUSED) {
                 }
                 if (errno == EINTR || errno == ECONNABORTED)
                         continue;
-                bool is_short = errno == EMFILE || errno == ENFILE;
-
-                if (errno == EAGAIN || (is_short && lobby_spare(server)))
-                        return;
-                /* Without free descriptors, a connection of the user with most places is closed; if there is none to be
-                 * closed, new connections have to wait. */
-                const VarlinkPlace *place = is_short ? varlink_places_spare(&server->places) : NULL;
-
-                if (place)
-                        connection_evict(place->owner);
-                else
+                if (errno != EAGAIN)
                         server_pause(server);
                 return;
         }

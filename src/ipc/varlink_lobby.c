@@ -2,9 +2,7 @@
 /* Connections without a place. They are not closed at once, because their clients would connect again at once, and a
  * gate would wait each time for thousands of connections that are closed again and again: accept(2) is in order. They
  * are kept for pause_usec without being watched, and then closed one by one, so that at most one client in a
- * millisecond comes back.
- *
- * Each costs a descriptor; those that the daemon needs itself are not used for that. */
+ * millisecond comes back. */
 
 #include "ipc/varlink_lobby.h"
 
@@ -12,7 +10,6 @@
 #include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 struct LobbyGuest {
@@ -21,32 +18,21 @@ struct LobbyGuest {
         uint64_t since_usec;
 };
 
-enum {
-        LEAVE_PER_TICK_MAX = 100,
-        /* For root's clients and for files that are read for an answer. */
-        DESCRIPTORS_SPARED = 2048,
-};
+enum { LEAVE_PER_TICK_MAX = 100 };
 
 static const uint64_t tick_usec = 10 * USEC_PER_MSEC;
 
 static void on_tick(void *userdata);
 
-/* The size follows from RLIMIT_NOFILE; with a low limit there is no lobby. */
 static bool lobby_open(VarlinkServer *server) {
-        size_t spared = server->limits.connections + DESCRIPTORS_SPARED;
         Lobby *lobby = &server->lobby;
-        struct rlimit files;
 
         if (lobby->guests)
                 return true;
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-                return false;
-        size_t size = MIN(server->limits.lobby, sub_floored(files.rlim_cur, spared));
-
-        lobby->guests = size > 0 ? malloc(size * sizeof(*lobby->guests)) : NULL;
+        lobby->size = server->limits.lobby;
+        lobby->guests = lobby->size > 0 ? malloc(lobby->size * sizeof(*lobby->guests)) : NULL;
         if (!lobby->guests)
                 return false;
-        lobby->size = size;
         lobby->ticked_usec = clock_now_usec();
         loop_set(server->loop, &lobby->timer,
                  add_saturated(lobby->ticked_usec, server->limits.pause_usec), on_tick, server);
@@ -81,15 +67,10 @@ void lobby_take(VarlinkServer *server, int fd, bool is_heard) {
                 (struct LobbyGuest){fd, is_heard, clock_now_usec()};
 }
 
-bool lobby_spare(VarlinkServer *server) {
-        Lobby *lobby = &server->lobby;
-
-        if (lobby->n == 0)
-                return false;
-        close(lobby_pop(lobby).fd);
-        if (lobby->n == 0)
-                lobby_shut(server);
-        return true;
+void lobby_end(VarlinkServer *server) {
+        while (server->lobby.n > 0)
+                close(lobby_pop(&server->lobby).fd);
+        lobby_shut(server);
 }
 
 /* Guests get a place if one has become free; otherwise those whose time has passed are closed. The timer runs as long as

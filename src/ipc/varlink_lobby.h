@@ -5,5 +5,5 @@
 
 /* Takes ownership of FD. IS_HEARD: it had a place before and must not get another one. */
 void lobby_take(VarlinkServer *server, int fd, bool is_heard);
-/* Closes the oldest connection to free a descriptor. Returns false if there is none. */
-bool lobby_spare(VarlinkServer *server);
+/* Closes all connections without a place. */
+void lobby_end(VarlinkServer *server);

@@ -123,10 +123,6 @@ static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *excep
         return spare;
 }
 
-VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places) {
-        return find_spare(places, NULL);
-}
-
 /* The place that one more connection of a user with N_OTHERS costs. Users with the same number do not take places from
  * each other: each pays with its own. */
 static VarlinkPlace *find_price(const VarlinkPlaces *places, const VarlinkUser *user,

@@ -87,8 +87,6 @@ void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, Varlink
 VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid);
 /* The place to be taken because NEWCOMER has got one; it may be NEWCOMER itself. NULL: none. */
 VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer);
-/* A place that can be taken; NULL: there is none. */
-VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places);
 /* The oldest subscription of USER if it has too many; else NULL. */
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
                                                    const VarlinkUser *user);

@@ -7,9 +7,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { CALLS_PER_DISPATCH = 16 };
+enum {
+        CALLS_PER_DISPATCH = 16,
+        DESCRIPTORS_SPARED =
+                2048, /* for root's clients and for files that are read for an answer */
+};
 
 /* The time for calls before new ones are taken in. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
@@ -77,8 +82,14 @@ VarlinkLimits varlink_limits_default(void) {
 }
 
 void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits) {
+        struct rlimit files = {};
+
+        getrlimit(RLIMIT_NOFILE, &files);
         server->limits = *limits;
-        server->places.n_max = limits->connections;
+        server->limits.lobby =
+                MIN(limits->lobby,
+                    sub_floored(files.rlim_cur, limits->connections + DESCRIPTORS_SPARED));
+        server->places.n_max = MIN(limits->connections, files.rlim_cur / 2);
         server->places.per_user = limits->per_uid;
         server->places.kept_per_user = limits->kept_per_uid;
         server->places.subscriptions = limits->subscriptions_per_uid;
@@ -119,8 +130,7 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 close(listener->io.fd);
                 free(listener);
         }
-        while (lobby_spare(server))
-                ;
+        lobby_end(server);
         varlink_text_free(server->served.info_text);
         loop_free(server->loop);
         free(server);

@@ -32,7 +32,8 @@ VarlinkServer *varlink_server_free(VarlinkServer *server);
  * without a place; messages of 64 KiB, of others than root 4 KiB; 1 MiB out; 45 s idle. */
 VarlinkLimits varlink_limits_default(void);
 
-/* For connections from now on. */
+/* For connections from now on. Of the descriptors that the process may have, connections of users who are not trusted
+ * get half, and the lobby what else is not spared. */
 void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits);
 
 /* A listening AF_UNIX stream socket bound to PATH (absolute, of any length) with MODE as its

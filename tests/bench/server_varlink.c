@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
         static const VarlinkServerInfo info = {"hugeplan", "bench", HUGEPLAN_VERSION, ""};
         static const VarlinkInterface *const interfaces[] = {&interface};
         static Replier replier;
-        struct rlimit files = {.rlim_cur = FD_MAX, .rlim_max = FD_MAX};
+        struct rlimit files = {.rlim_cur = 2 * FD_MAX, .rlim_max = 2 * FD_MAX};
         VarlinkLimits limits = varlink_limits_default();
         VarlinkServer *server = varlink_server_new(interfaces, 1, &info, &replier);
         json_t *message = argc == 3 ? json_load_file(argv[2], JSON_DISABLE_EOF_CHECK, NULL) : NULL;

@@ -901,39 +901,6 @@ SERVER_TEST(silent_connections) {
         assert_true(f->n_dispatches <= 2);
 }
 
-static void assert_served(Fixture *f, int fd) {
-        call(f, fd, "Echo", "");
-        assert_hears(f, fd, "{\"parameters\":{}}");
-}
-
-/* Where descriptors run out, who waits without a place goes first. */
-SERVER_TEST(lobby_without_descriptors) {
-        VarlinkLimits limits = varlink_limits_default();
-        struct rlimit before, now;
-        int first, waiting, root;
-
-        if (!can_open(4096))
-                skip();
-        limits.connections = 16;
-        limits.per_uid = 1;
-        varlink_server_set_limits(f->server, &limits);
-        first = connect_as(f, OTHER_UID);
-        waiting = connect_as(f, OTHER_UID);
-        assert_silent(f, waiting);
-        root = open_client(f);
-        getrlimit(RLIMIT_NOFILE, &before);
-        now = before;
-        now.rlim_cur = (rlim_t) root +
-                       2; /* one more, and then accept(2) fails even where nobody waits */
-        setrlimit(RLIMIT_NOFILE, &now);
-        connect_to(f, root);
-        pump(f);
-        setrlimit(RLIMIT_NOFILE, &before);
-        assert_hung_up(f, waiting);
-        assert_served(f, root);
-        assert_served(f, first);
-}
-
 /* Others have less kept for them. */
 SERVER_TEST(message_limit_of_others) {
         Text text = text_in(f->arena);
