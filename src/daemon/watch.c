@@ -134,6 +134,7 @@ static void verify(void *userdata) {
         Watch *watch = userdata;
         bool has_memory = watch->hotplug.is_seen, wants_repair;
 
+        arm_units(watch, slow_usec);
         if (keeper_is_working(watch->keeper)) { /* later events are handled after the round */
                 arm_settle(watch, hotplug_settle_usec);
                 return;
@@ -386,20 +387,11 @@ static void on_uevent(void *userdata, uint32_t events UNUSED) {
         }
 }
 
-/* ---- the slow timer ---- */
-
-static void on_slow(void *userdata) {
-        Watch *watch = userdata;
-
-        loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
-        verify(watch);
-}
-
 void watch_start(Watch *watch) {
         const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
 
         watch->units.ended_usec = clock_now_usec();
-        loop_set(watch->loop, &watch->slow, clock_now_usec() + slow_usec, on_slow, watch);
+        arm_units(watch, slow_usec);
         watch->files.fd = watch_fd(watch, &watch->files.io, inotify_init1(IN_CLOEXEC | IN_NONBLOCK),
                                    on_inotify);
         int fd = root_is_host(watch->root)
@@ -426,7 +418,6 @@ void watch_stop(Watch *watch) {
         arena_free(watch->units.arena);
         loop_unset(&watch->settle.timer);
         loop_unset(&watch->looks);
-        loop_unset(&watch->slow);
         unwatch_fd(&watch->files.io); /* closes all watches */
         unwatch_fd(&watch->hotplug.io);
 }

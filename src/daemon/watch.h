@@ -55,7 +55,7 @@ typedef struct Watch {
                 LoopTimer timer;
                 uint64_t latest_usec;
         } settle;
-        LoopTimer looks, slow;
+        LoopTimer looks;
         struct {
                 uint64_t ended_usec; /* the last one */
                 uint64_t pause_usec;
