@@ -43,11 +43,11 @@ bool server_admit(VarlinkServer *server, int fd) {
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
                 return false;
-        const VarlinkPlace *price = server_trusts(server, peer.uid)
-                                            ? NULL
-                                            : varlink_places_price(&server->places, peer.uid);
+        VarlinkPlace *price = NULL;
 
-        if (price && price->user->uid == peer.uid && !is_worth_place(fd, price))
+        if (!server_trusts(server, peer.uid) &&
+            (!varlink_places_find_room(&server->places, peer.uid, &price) ||
+             (price && price->user->uid == peer.uid && !is_worth_place(fd, price))))
                 return false;
         c = connection_new(server, fd, &peer);
         if (!c)
@@ -55,15 +55,8 @@ bool server_admit(VarlinkServer *server, int fd) {
         if (!c->peer.is_trusted)
                 setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
                            sizeof(send_buffer_bytes));
-        const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
-
-        if (place == &c->place) {
-                c->end.state = CONNECTION_LEAVING;
-                connection_close(c);
-                return true;
-        }
-        if (place)
-                connection_evict(place->owner);
+        if (price)
+                connection_evict(price->owner);
         connection_turn(c, EPOLLIN);
         return true;
 }

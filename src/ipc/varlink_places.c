@@ -89,29 +89,23 @@ void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, Varlink
         list_add(&user->places[kind], place, VARLINK_OF_KIND);
 }
 
-/* The oldest place of the lowest kind. EXCEPT (may be NULL), a new connection that had no time to send its call, only
- * if there is no other. */
-static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) {
-        for (unsigned kind = 0; kind < VARLINK_PLACE_KEPT; kind++) {
-                VarlinkPlace *place = user->places[kind].first;
-
-                if (place && place == except)
-                        place = place->links[VARLINK_OF_KIND].next;
-                if (place)
-                        return place;
-        }
-        return except && except->user == user ? except : NULL;
+/* The oldest place of the lowest kind. */
+static VarlinkPlace *takeable_of(const VarlinkUser *user) {
+        for (unsigned kind = 0; kind < VARLINK_PLACE_KEPT; kind++)
+                if (user->places[kind].first)
+                        return user->places[kind].first;
+        return NULL;
 }
 
 /* The place to be taken from the user with most places; among users with the same number, the lowest kind. */
-static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *except) {
+static VarlinkPlace *find_spare(const VarlinkPlaces *places) {
         VarlinkPlace *spare = NULL;
         size_t most = 0;
 
         for (const VarlinkUser *user = places->users; user; user = user->next) {
                 size_t n = user->is_trusted ? 0
                                             : user->n_places - user->places[VARLINK_PLACE_KEPT].n;
-                VarlinkPlace *place = n > 0 && n >= most ? takeable_of(user, except) : NULL;
+                VarlinkPlace *place = n > 0 && n >= most ? takeable_of(user) : NULL;
 
                 if (!place ||
                     (n == most && (place->kind != spare->kind ? place->kind > spare->kind
@@ -123,35 +117,22 @@ static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *excep
         return spare;
 }
 
-/* The place that one more connection of a user with N_OTHERS costs. Users with the same number do not take places from
- * each other: each pays with its own. */
-static VarlinkPlace *find_price(const VarlinkPlaces *places, const VarlinkUser *user,
-                                VarlinkPlace *newcomer, size_t n_others) {
-        VarlinkPlace *own = user && n_others > 0 ? takeable_of(user, newcomer) : NULL;
-        VarlinkPlace *spare = find_spare(places, newcomer);
+/* Users with the same number do not take places from each other: each pays with its own. */
+static VarlinkPlace *find_price(const VarlinkPlaces *places, const VarlinkUser *user) {
+        VarlinkPlace *own = user ? takeable_of(user) : NULL;
+        VarlinkPlace *spare = find_spare(places);
 
-        return own && (!spare || spare->user->n_places <= n_others + 1) ? own : spare;
+        return own && (!spare || spare->user->n_places <= user->n_places + 1) ? own : spare;
 }
 
-VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid) {
+bool varlink_places_find_room(const VarlinkPlaces *places, uid_t uid, VarlinkPlace **ret) {
         const VarlinkUser *user = find_user(places, uid);
+        bool has_all = user && user->n_places >= places->per_user;
 
-        if (user && user->n_places >= places->per_user)
-                return takeable_of(user, NULL);
-        return places->n >= places->n_max
-                       ? find_price(places, user, NULL, user ? user->n_places : 0)
-                       : NULL;
-}
-
-VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer) {
-        const VarlinkUser *user = newcomer->user;
-
-        if (user->is_trusted) /* what they have comes on top */
-                return NULL;
-        if (user->n_places > places->per_user)
-                return takeable_of(user, newcomer);
-        return places->n > places->n_max ? find_price(places, user, newcomer, user->n_places - 1)
-                                         : NULL;
+        *ret = has_all                      ? takeable_of(user)
+               : places->n >= places->n_max ? find_price(places, user)
+                                            : NULL;
+        return *ret || (!has_all && places->n < places->n_max);
 }
 
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,

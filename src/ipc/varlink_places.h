@@ -82,11 +82,9 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place);
 /* Sets the kind; KEPT becomes WAITING if the user has too many kept places. */
 void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, VarlinkPlaceKind kind);
 
-/* The place that another connection of UID, an untrusted user, would cost; NULL: there is room, or no place that can be
- * taken. */
-VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid);
-/* The place to be taken because NEWCOMER has got one; it may be NEWCOMER itself. NULL: none. */
-VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer);
+/* Returns whether another connection of UID, an untrusted user, can have a place, and in *RET the place to be taken for
+ * it; NULL: there is room. */
+bool varlink_places_find_room(const VarlinkPlaces *places, uid_t uid, VarlinkPlace **ret);
 /* The oldest subscription of USER if it has too many; else NULL. */
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
                                                    const VarlinkUser *user);

@@ -36,8 +36,11 @@ static void enter_many(Play *play, unsigned user, size_t n, VarlinkPlaceKind kin
 
 /* What another user's connection would cost if there were no room. */
 static VarlinkPlace *spare(Play *play) {
+        VarlinkPlace *price;
+
         play->places.n_max = play->places.n;
-        return varlink_places_price(&play->places, USERS);
+        varlink_places_find_room(&play->places, USERS, &price);
+        return price;
 }
 
 static void leave_all(Play *play) {
@@ -49,20 +52,37 @@ static void leave_all(Play *play) {
         assert_int_equal(play->places.n_queued, 0);
 }
 
+/* The place that another connection of USER costs; NULL: none. */
+static VarlinkPlace *price_for(const Play *play, unsigned user) {
+        VarlinkPlace *price;
+
+        assert_true(varlink_places_find_room(&play->places, (uid_t) user, &price));
+        return price;
+}
+
 TEST(room) {
         Play play = play_of(4, 3);
+        VarlinkPlace *price;
 
-        for (size_t i = 0; i < 10; i++)
-                assert_null(varlink_places_one_too_many(&play.places, enter(&play, ROOT)));
+        enter_many(&play, ROOT, 10, VARLINK_PLACE_IDLE);
+        for (size_t i = 0; i < 3; i++) {
+                assert_null(price_for(&play, A));
+                enter(&play, A);
+        }
+        assert_ptr_equal(price_for(&play, A), &play.of[A][0]);
+        assert_null(price_for(&play, B));
+        enter(&play, B);
+        assert_ptr_equal(price_for(&play, B), &play.of[A][0]);
         for (size_t i = 0; i < 3; i++)
-                assert_null(varlink_places_one_too_many(&play.places, enter(&play, A)));
-        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, A)),
-                         &play.of[A][0]);
-        varlink_places_leave(&play.places, &play.of[A][0]);
-        assert_null(varlink_places_one_too_many(&play.places, enter(&play, B)));
-        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, B)),
-                         &play.of[A][1]);
-        assert_null(varlink_places_one_too_many(&play.places, enter(&play, ROOT)));
+                varlink_places_set_kind(&play.places, &play.of[A][i], VARLINK_PLACE_KEPT);
+        assert_ptr_equal(price_for(&play, A),
+                         &play.of[A][1]); /* one is kept, as play_of() has it */
+        varlink_places_leave(&play.places, &play.of[A][1]);
+        varlink_places_leave(&play.places, &play.of[A][2]);
+        play.places.n_max = play.places.n = 2;
+        varlink_places_set_kind(&play.places, &play.of[B][0], VARLINK_PLACE_KEPT);
+        assert_false(varlink_places_find_room(&play.places, C, &price));
+        assert_null(price);
         leave_all(&play);
 }
 
@@ -89,14 +109,9 @@ TEST(among_equals) {
 
         enter_many(&play, A, 5, VARLINK_PLACE_IDLE);
         enter_many(&play, B, 5, VARLINK_PLACE_IDLE);
-        assert_ptr_equal(varlink_places_price(&play.places, A), &play.of[A][0]);
-        assert_ptr_equal(varlink_places_price(&play.places, B), &play.of[B][0]);
-        assert_non_null(varlink_places_price(&play.places, C));
-        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, B)),
-                         &play.of[B][0]);
-        varlink_places_leave(&play.places, &play.of[B][0]);
-        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, C)),
-                         &play.of[A][0]);
+        assert_ptr_equal(price_for(&play, A), &play.of[A][0]);
+        assert_ptr_equal(price_for(&play, B), &play.of[B][0]);
+        assert_ptr_equal(price_for(&play, C), &play.of[A][0]);
         leave_all(&play);
 }
 
@@ -109,13 +124,11 @@ TEST(kept) {
                 varlink_places_set_kind(&play.places, &play.of[A][i], VARLINK_PLACE_KEPT);
         assert_ptr_equal(spare(&play), &play.of[A][4]);
         enter_many(&play, B, 4, VARLINK_PLACE_KEPT);
-        VarlinkPlace *newcomer = enter(&play, C);
-
-        assert_ptr_equal(varlink_places_one_too_many(&play.places, newcomer), &play.of[A][4]);
+        assert_ptr_equal(price_for(&play, C), &play.of[A][4]);
         varlink_places_leave(&play.places, &play.of[A][4]);
         varlink_places_leave(&play.places, &play.of[A][5]);
         enter_many(&play, ROOT, 1, VARLINK_PLACE_KEPT);
-        assert_ptr_equal(spare(&play), newcomer);
+        assert_null(spare(&play));
         leave_all(&play);
 }
 
