@@ -45,8 +45,7 @@ struct Manager {
         /* The listener's. */
         struct {
                 Client *first;
-                LoopTimer due; /* runs the clients that are due */
-                size_t n_due;
+                LoopTimer due;       /* runs the clients that are due */
                 VEC(Belief) beliefs; /* which reported sizes were accepted */
                 Arena *beliefs_arena;
         } clients;
