@@ -54,7 +54,7 @@ int guard_write(const Root *root, uint64_t pages) {
         if (root_read_file(root, arena, PATH_SYSCTL_GUARD, GUARD_BYTES_MAX, &there, NULL) == 0 &&
             text_equals(there, text))
                 return 0;
-        return root_write_file(root, PATH_SYSCTL_GUARD, text, 0644);
+        return root_write_file(root, PATH_SYSCTL_GUARD, text);
 }
 
 int guard_remove(const Root *root) {

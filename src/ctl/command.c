@@ -106,7 +106,7 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
 }
 
 int write_output(const Command *command, const char *path, const char *text) {
-        int r = root_write_file(command->root, absolute_path(command, path), text, 0644);
+        int r = root_write_file(command->root, absolute_path(command, path), text);
 
         return r < 0 ? log_failure(EXIT_FAILED, "%s cannot be written: %s", path, strerror(-r))
                      : EXIT_DONE;

@@ -144,7 +144,7 @@ static void note_uncounted(const Boot *boot, const char *why) {
                  "reservation, so will the next boot. Make room on that disk, or "
                  "make it writable",
                  why);
-        root_write_file(boot->root, PATH_BOOT_UNCOUNTED, arena_printf(arena, "%s\n", why), 0644);
+        root_write_file(boot->root, PATH_BOOT_UNCOUNTED, arena_printf(arena, "%s\n", why));
 }
 
 static void end_counting(Boot *boot) {

@@ -18,7 +18,7 @@
 static int bind_socket(const Server *server) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return varlink_bind_socket(root_path(arena, server->root, PATH_SOCKET), 0666);
+        return varlink_bind_socket(root_path(arena, server->root, PATH_SOCKET));
 }
 
 /* Takes ownership of FD. */

@@ -69,7 +69,7 @@ static int store_limits(const Root *root, Arena *arena UNUSED, void *text) {
         if (!text)
                 return root_remove(root, PATH_PAM_LIMITS);
         return root_is_directory(root, PATH_PAM_SECURITY)
-                       ? root_store_file(root, PATH_PAM_LIMITS, text, 0644)
+                       ? root_store_file(root, PATH_PAM_LIMITS, text)
                        : 0;
 }
 

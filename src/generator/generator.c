@@ -176,8 +176,7 @@ static int generate(const Root *root, const Root *output) {
         /* After a fault, obstacles to a mount may be unknown, so mounts are not written. */
         for (size_t i = 0; wanted.fault.error == 0 && i < wanted.mounts.n; i++) {
                 const MountUnit *unit = &wanted.mounts.items[i];
-                int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text,
-                                        0644);
+                int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text);
 
                 if (r < 0)
                         say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));

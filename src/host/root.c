@@ -18,7 +18,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 128 }; /* the highest descriptor that is kept: others are for clients */
+enum {
+        KEPT_MAX = 128, /* the highest descriptor that is kept: others are for clients */
+        FILE_MODE = 0644,
+};
 
 int root_open(const char *path, Root **ret) {
         char found[PATH_MAX];
@@ -82,11 +85,10 @@ static void record_name(const Root *root, const char *path, const Names *names) 
 
 /* Kernels before 5.6 have no openat2(2): links of a captured host then lead to the running host's files.
  * openat2(2) rejects O_LARGEFILE, which libc adds to openat(2) on 32 bit, together with O_PATH. */
-int root_open_below(const Root *root, const char *path, int flags, unsigned mode) {
+int root_open_below(const Root *root, const char *path, int flags) {
         const char *relative = path + strspn(path, "/");
         struct open_how how = {
                 .flags = (uint64_t) (flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_LARGEFILE)),
-                .mode = flags & O_CREAT ? mode : 0,
                 .resolve = RESOLVE_IN_ROOT,
         };
         int fd;
@@ -98,7 +100,7 @@ int root_open_below(const Root *root, const char *path, int flags, unsigned mode
                 if (fd >= 0 || errno != ENOSYS)
                         return fd >= 0 ? fd : -errno;
         }
-        fd = retried(openat(root->fd, relative, flags | O_CLOEXEC, mode));
+        fd = retried(openat(root->fd, relative, flags | O_CLOEXEC));
         return fd >= 0 ? fd : -errno;
 }
 
@@ -110,8 +112,7 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
         if (!slash || !slash[1])
                 return -EINVAL;
         *ret_name = slash + 1;
-        return root_open_below(root, arena_strdup_to(arena, path, slash + 1), O_PATH | O_DIRECTORY,
-                               0);
+        return root_open_below(root, arena_strdup_to(arena, path, slash + 1), O_PATH | O_DIRECTORY);
 }
 
 /* ---- opening ---- */
@@ -151,7 +152,7 @@ static int open_again(int found, int flags) {
 
 /* Checks the type before the file is opened, because opening starts a watchdog or waits for the writer of a FIFO. */
 static int pin_regular(const Root *root, const char *path, struct stat *ret) {
-        int found = root_open_below(root, path, O_PATH, 0);
+        int found = root_open_below(root, path, O_PATH);
         int r = found < 0               ? found
                 : fstat(found, ret) < 0 ? -errno
                 : S_ISDIR(ret->st_mode) ? -EISDIR
@@ -275,7 +276,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                 /* On the running host only the kernel provides these files. Below another root the path may be a
                  * captured file, or the kernel's if /proc or /sys is mounted there. */
                 if (root_is_host(root))
-                        fd = root_open_below(root, path, flags, 0);
+                        fd = root_open_below(root, path, flags);
                 else
                         fd = (found = pin_regular(root, path, &st)) < 0 ? found
                                                                         : open_again(found, flags);
@@ -311,7 +312,7 @@ static int sync_directory(int directory) {
 
 static int make_directories(const Root *root, const char *path, Lasting lasting) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY);
 
         if (fd >= 0) /* the usual case */
                 return 0;
@@ -341,7 +342,6 @@ int root_make_directory(const Root *root, const char *path) {
 
 typedef struct NewFile {
         const char *text;
-        unsigned mode;
         Lasting lasting;
         bool is_new;   /* -EEXIST if the name exists */
         bool is_alone; /* in a directory of ours, with the mode less the umask */
@@ -350,7 +350,7 @@ typedef struct NewFile {
 /* Writes the text to NAME in DIRECTORY; on failure the file is removed. */
 static int write_text(int directory, const char *name, const NewFile *file) {
         int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                        file->mode);
+                        FILE_MODE);
 
         if (fd < 0)
                 return -errno;
@@ -362,7 +362,7 @@ static int write_text(int directory, const char *name, const NewFile *file) {
                 r = n < 0 ? -errno : 0;
                 text += MAX(n, 0);
         }
-        if (r == 0 && !file->is_alone && fchmod(fd, file->mode) < 0) /* independent of the umask */
+        if (r == 0 && !file->is_alone && fchmod(fd, FILE_MODE) < 0) /* independent of the umask */
                 r = -errno;
         /* Synced before the rename: otherwise a power failure may leave an empty file in place of the old one. */
         if (r == 0 && file->lasting == FOR_GOOD)
@@ -405,27 +405,26 @@ static int write_file(const Root *root, const char *path, const NewFile *file) {
         return r == 0 && file->lasting == FOR_GOOD ? sync_directory(parent) : r;
 }
 
-int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return write_file(root, path, &(NewFile){.text = text, .mode = mode});
+int root_write_file(const Root *root, const char *path, const char *text) {
+        return write_file(root, path, &(NewFile){.text = text});
 }
 
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const NewFile file = {.text = text, .mode = 0644, .is_alone = true};
+        const NewFile file = {.text = text, .is_alone = true};
 
         if (mkdirat(root->fd, directory, 0755) < 0 && errno != EEXIST)
                 return -errno;
         return write_text(root->fd, arena_printf(arena, "%s/%s", directory, name), &file);
 }
 
-int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return write_file(root, path, &(NewFile){.text = text, .mode = mode, .lasting = FOR_GOOD});
+int root_store_file(const Root *root, const char *path, const char *text) {
+        return write_file(root, path, &(NewFile){.text = text, .lasting = FOR_GOOD});
 }
 
-int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return write_file(
-                root, path,
-                &(NewFile){.text = text, .mode = mode, .lasting = FOR_GOOD, .is_new = true});
+int root_create_file(const Root *root, const char *path, const char *text) {
+        return write_file(root, path,
+                          &(NewFile){.text = text, .lasting = FOR_GOOD, .is_new = true});
 }
 
 int root_remove(const Root *root, const char *path) {
@@ -451,7 +450,7 @@ int root_symlink(const Root *root, const char *target, const char *path) {
 }
 
 static bool can_open(const Root *root, const char *path, int flags) {
-        CLEANUP(close_fd) int fd = root_open_below(root, path, flags, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, flags);
 
         record_name(root, path, NULL);
         return root_note(root, path, fd) >= 0;
@@ -467,7 +466,7 @@ bool root_is_directory(const Root *root, const char *path) {
 
 int root_stat(const Root *root, const char *path, struct stat *ret) {
         bool is_host = root_is_host(root);
-        CLEANUP(close_fd) int fd = is_host ? -1 : root_open_below(root, path, O_PATH, 0);
+        CLEANUP(close_fd) int fd = is_host ? -1 : root_open_below(root, path, O_PATH);
         int r = is_host  ? fstatat(root->fd, path + strspn(path, "/"), ret, 0)
                 : fd < 0 ? fd
                          : fstat(fd, ret);
@@ -499,7 +498,7 @@ static int list(const Root *root, Arena *arena, const char *path, RootFolder *re
 
         do {
                 root_close_folder(ret);
-                ret->fd = root_open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+                ret->fd = root_open_below(root, path, O_RDONLY | O_DIRECTORY);
                 r = ret->fd < 0 ? ret->fd : root_read_names(arena, ret);
         } while (r == -EINTR);
         record_name(root, path, r >= 0 ? &ret->names : NULL);

@@ -85,9 +85,9 @@ int root_read_u64(const Root *root, const char *path, uint64_t *ret);
 /* Writes an existing attribute by one write(2). Success does not mean that the kernel has changed anything. */
 int root_write_attribute(const Root *root, const char *path, const char *text);
 
-/* Replaces a file atomically, and creates missing directories with mode 0755. Does not sync: for files
+/* Replaces a file atomically, with mode 0644, and creates missing directories with mode 0755. Does not sync: for files
  * that need not outlive the boot, such as those below /run. */
-int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
+int root_write_file(const Root *root, const char *path, const char *text);
 
 /* Writes the file NAME in DIRECTORY, both plain names, with mode 0644 less the umask. For a ROOT that systemd has made
  * for a generator and reads when the generator has ended (systemd.generator(7)): symbolic links are not checked, and no
@@ -95,7 +95,7 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
 
 /* As root_write_file(), for files that outlive the boot: file and directories are on disk if it returns 0. */
-int root_store_file(const Root *root, const char *path, const char *text, unsigned mode);
+int root_store_file(const Root *root, const char *path, const char *text);
 
 /* Overwrites a file of SIZE bytes with TEXT from offset AT on, without allocating disk space. TEXT is on disk if it
  * returns 0. Returns -ENOENT if there is no regular file of that size. An interrupted write leaves that part torn. */
@@ -103,7 +103,7 @@ int root_overwrite_file(const Root *root, const char *path, size_t size, off_t a
                         const char *text);
 
 /* As root_store_file(), but returns -EEXIST if the file exists. */
-int root_create_file(const Root *root, const char *path, const char *text, unsigned mode);
+int root_create_file(const Root *root, const char *path, const char *text);
 
 int root_make_directory(const Root *root, const char *path); /* with its parents */
 int root_remove(const Root *root, const char *path);

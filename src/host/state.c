@@ -42,7 +42,7 @@ Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const ch
 int state_save(const Root *root, const Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return root_write_file(root, PATH_LEDGER, ledger_format(arena, ledger), 0644);
+        return root_write_file(root, PATH_LEDGER, ledger_format(arena, ledger));
 }
 
 /* ---- the boot guard ---- */
@@ -89,13 +89,13 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
 
         text_add(&both, record);
         text_add(&both, record);
-        return root_store_file(root, PATH_BOOT_COUNT, text_string(&both), 0644);
+        return root_store_file(root, PATH_BOOT_COUNT, text_string(&both));
 }
 
 int boot_proven_save(const Root *root, const BootGuard *guard) {
         json_t *json = boot_proven_to_json(guard);
         char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = text ? root_store_file(root, PATH_BOOT_PROVEN, text, 0644) : -ENOMEM;
+        int r = text ? root_store_file(root, PATH_BOOT_PROVEN, text) : -ENOMEM;
 
         memory_free(text);
         json_decref(json);
@@ -122,5 +122,5 @@ LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Lea
 }
 
 int learned_file_store(const Root *root, const LearnedFile *file) {
-        return root_store_file(root, file->path, file->text, 0644);
+        return root_store_file(root, file->path, file->text);
 }

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { SOCKET_MODE = 0666 };
+
 /* Whether connections are refused: the file is a socket on which no process listens. */
 static bool address_is_stale(const struct sockaddr_un *address) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -26,11 +28,11 @@ static bool address_is_stale(const struct sockaddr_un *address) {
 }
 
 /* The mode is set on the socket before bind(2), which applies the umask to it, and on the file afterwards, so that the
- * permissions are never wider than MODE. */
-static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mode) {
+ * permissions are never wider. */
+static int bind_and_listen(int fd, const struct sockaddr_un *address) {
         const struct sockaddr *generic = (const struct sockaddr *) address;
 
-        if (fchmod(fd, mode) < 0)
+        if (fchmod(fd, SOCKET_MODE) < 0)
                 return -errno;
         if (bind(fd, generic, sizeof(*address)) < 0) {
                 if (errno != EADDRINUSE || !address_is_stale(address))
@@ -38,12 +40,12 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mod
                 if (unlink(address->sun_path) < 0 || bind(fd, generic, sizeof(*address)) < 0)
                         return -errno;
         }
-        if (chmod(address->sun_path, mode) < 0 || listen(fd, SOMAXCONN) < 0)
+        if (chmod(address->sun_path, SOCKET_MODE) < 0 || listen(fd, SOMAXCONN) < 0)
                 return -errno;
         return 0;
 }
 
-int varlink_bind_socket(const char *path, mode_t mode) {
+int varlink_bind_socket(const char *path) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *slash = strrchr(path, '/');
         char directory[PATH_MAX];
@@ -65,7 +67,7 @@ int varlink_bind_socket(const char *path, mode_t mode) {
                                       "/proc/self/fd/%d/%s", directory_fd, slash + 1);
         if (n < sizeof(address.sun_path)) {
                 fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-                r = fd < 0 ? -errno : bind_and_listen(fd, &address, mode);
+                r = fd < 0 ? -errno : bind_and_listen(fd, &address);
         }
         close(directory_fd);
         if (r < 0 && fd >= 0)

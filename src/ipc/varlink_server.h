@@ -36,10 +36,10 @@ VarlinkLimits varlink_limits_default(void);
  * get half, and the lobby what else is not spared. */
 void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits);
 
-/* A listening AF_UNIX stream socket bound to PATH (absolute, of any length) with MODE as its
- * permissions, whatever the umask. A socket left behind by a dead process is replaced. Negative
- * errno of socket(2), bind(2), listen(2); -EADDRINUSE when PATH is alive or no socket. */
-int varlink_bind_socket(const char *path, mode_t mode);
+/* A listening AF_UNIX stream socket bound to PATH (absolute, of any length), to which everybody may
+ * connect, whatever the umask. A socket left behind by a dead process is replaced. Negative errno of
+ * socket(2), bind(2), listen(2); -EADDRINUSE when PATH is alive or no socket. */
+int varlink_bind_socket(const char *path);
 
 /* To be watched for input; owned by the server. */
 int varlink_server_fd(const VarlinkServer *server);

@@ -71,8 +71,7 @@ int main(int argc, char **argv) {
 
         replier.last = varlink_text_new(json_incref(reply), true);
         replier.more = varlink_text_new(json_incref(reply), false);
-        if (!server || !replier.last || !replier.more ||
-            (fd = varlink_bind_socket(argv[1], 0666)) < 0)
+        if (!server || !replier.last || !replier.more || (fd = varlink_bind_socket(argv[1])) < 0)
                 return 1;
         limits.connections = limits.per_uid = FD_MAX;
         varlink_server_set_limits(server, &limits);

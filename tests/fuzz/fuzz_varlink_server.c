@@ -129,7 +129,7 @@ static void begin_stage(void) {
         snprintf(socket_path, sizeof(socket_path), "/tmp/hugeplan-fuzz-server.%d", (int) getpid());
         stage.server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, NULL);
         require(stage.server != NULL);
-        int fd = varlink_bind_socket(socket_path, 0600);
+        int fd = varlink_bind_socket(socket_path);
 
         require(fd >= 0 && varlink_server_listen_fd(stage.server, fd) == 0);
         for (size_t i = 0; i < CLIENTS; i++)

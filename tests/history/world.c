@@ -128,9 +128,9 @@ static void write_described(History *history, Described *described) {
 
         mount_outdate(history, described->name);
 
-        if (root_write_file(history->root, path_of(history, described->name), text, 0644) < 0) {
+        if (root_write_file(history->root, path_of(history, described->name), text) < 0) {
                 daemon_revive(history);
-                root_write_file(history->root, path_of(history, described->name), text, 0644);
+                root_write_file(history->root, path_of(history, described->name), text);
         }
         say(history, "      %s.conf: %s", described->name,
             text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
@@ -281,7 +281,7 @@ static void write_host_file(History *history) {
                 text_add(&text, "ExistingPages=keep\n");
         if (chance(history, 10))
                 text_add(&text, "OnDrift=report\n");
-        root_write_file(history->root, "/etc/hugeplan.d/00.conf", text_string(&text), 0644);
+        root_write_file(history->root, "/etc/hugeplan.d/00.conf", text_string(&text));
         say(history, "00.conf: %s", text_excerpt(history->arena, text_string(&text), 200));
 }
 

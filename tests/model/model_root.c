@@ -662,12 +662,12 @@ static int write_file(const Root *const_root, const char *path, const char *text
         return end_change(root, path, text, r);
 }
 
-int root_write_file(const Root *root, const char *path, const char *text, unsigned mode UNUSED) {
+int root_write_file(const Root *root, const char *path, const char *text) {
         return write_file(root, path, text, false);
 }
 
-int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return root_write_file(root, path, text, mode);
+int root_store_file(const Root *root, const char *path, const char *text) {
+        return root_write_file(root, path, text);
 }
 
 /* Disks are never full here, and lose nothing: a new file is as good. */
@@ -676,7 +676,7 @@ int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, size_t
         return -ENOENT;
 }
 
-int root_create_file(const Root *root, const char *path, const char *text, unsigned mode UNUSED) {
+int root_create_file(const Root *root, const char *path, const char *text) {
         return write_file(root, path, text, true);
 }
 

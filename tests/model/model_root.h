@@ -7,7 +7,7 @@
  *
  *     Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
  *     Root *root = model_root_new(kernel);
- *     root_write_file(root, "/etc/hugeplan.d/10-pg.conf", "[Instance]\nPages=100\n", 0644);
+ *     root_write_file(root, "/etc/hugeplan.d/10-pg.conf", "[Instance]\nPages=100\n");
  *     Topology *topology = probe_topology(root, arena);
  *
  * It takes the place of src/host/root.c where model_root.c is among a program's own sources (in meson:

@@ -86,7 +86,7 @@ static void watch_pools(void *userdata, const char *path, const char *text, int 
 
 static void describe(Host *host, const char *name, const char *lines) {
         root_write_file(host->root, arena_printf(host->arena, "/etc/hugeplan.d/%s.conf", name),
-                        arena_printf(host->arena, "[Instance]\n%s", lines), 0644);
+                        arena_printf(host->arena, "[Instance]\n%s", lines));
 }
 
 static void note_pools(Host *host) {
@@ -137,12 +137,12 @@ static Host *host_new(const char *what) {
         host->root = model_root_new(host->kernel);
         root_write_attribute(host->root,
                              PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "10");
-        root_write_file(host->root, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=512M\n", 0644);
+        root_write_file(host->root, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=512M\n");
         describe(host, "20-file", "Name=other\nPages=100\n");
         describe(host, "30-b", "Pages=60\nNodes=1\nUnit=b.service\n");
         describe(host, "40-my", "Engine=mysql\nMemory=auto\n");
         root_write_file(host->root, "/etc/hugeplan.d/40-my.conf.d/90-learned.conf",
-                        "[Instance]\nPages=2M:70\nX-Exact=yes\nX-Rule=2M:70\n", 0644);
+                        "[Instance]\nPages=2M:70\nX-Exact=yes\nX-Rule=2M:70\n");
         kernel_group_make(host->kernel, "/system.slice/b.service");
         start(host);
         note_pools(host);

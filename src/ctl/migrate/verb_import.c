@@ -208,7 +208,7 @@ static json_t *import_to_json(const Import *import, const Suggestions *suggestio
 
 /* Creates a drop-in atomically and prints its path; an existing file is not changed. Returns an exit code. */
 static int create_file(const Command *command, const char *path, const char *text) {
-        int r = root_create_file(command->root, path, text, 0644);
+        int r = root_create_file(command->root, path, text);
 
         if (r == -EEXIST) {
                 log_line(LOG_WARNING, "%s already exists and is not changed", path);

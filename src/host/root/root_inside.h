@@ -32,8 +32,8 @@ static inline void close_fd(const int *fd) {
                 close(*fd);
 }
 
-/* Returns a descriptor or a negative errno. MODE is used with O_CREAT. */
-int root_open_below(const Root *root, const char *path, int flags, unsigned mode);
+/* Opens an existing PATH. Returns a descriptor or a negative errno. */
+int root_open_below(const Root *root, const char *path, int flags);
 
 /* Returns R, and remembers it with PATH if it is the first fault. */
 int root_note(const Root *root, const char *path, int r);

@@ -11,7 +11,7 @@ void root_keep_open(Root *root) {
 
 int root_write_attribute(const Root *root, const char *path, const char *text) {
         /* O_TRUNC has an effect on a captured host only, where attributes are regular files. */
-        CLEANUP(close_fd) int fd = root_open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY);
 
         if (fd < 0)
                 return fd;
@@ -23,7 +23,7 @@ int root_write_attribute(const Root *root, const char *path, const char *text) {
 }
 
 int root_statfs(const Root *root, const char *path, struct statfs *ret) {
-        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY, 0);
+        CLEANUP(close_fd) int fd = root_open_below(root, path, O_PATH | O_DIRECTORY);
 
         return root_note(root, path, fd < 0 ? fd : fstatfs(fd, ret) < 0 ? -errno : 0);
 }

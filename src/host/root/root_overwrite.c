@@ -8,7 +8,7 @@
 int root_overwrite_file(const Root *root, const char *path, size_t size, off_t at,
                         const char *text) {
         CLEANUP(close_fd)
-        int fd = root_open_below(root, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+        int fd = root_open_below(root, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0)

@@ -12,7 +12,7 @@ static void record_one(const Root *root, const char *path) {
         ssize_t n = 0;
 
         if (root->recorder->has_name(root->recorder, path) ||
-            (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 || fstat(fd, &st) < 0)
+            (fd = root_open_below(root, path, O_PATH | O_NOFOLLOW)) < 0 || fstat(fd, &st) < 0)
                 return;
         RecordedKind kind = S_ISDIR(st.st_mode)   ? RECORDED_DIRECTORY
                             : S_ISLNK(st.st_mode) ? RECORDED_LINK

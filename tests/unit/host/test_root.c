@@ -221,7 +221,7 @@ TREE_TEST(writes_stay_inside) {
         tree_mkdir(tree, "/run");
         tree_link(tree, outside, "/escape"); /* an absolute link to a directory outside */
         assert_int_equal(mkdir(outside, 0755), 0);
-        assert_true(root_write_file(tree->root, "/escape/file", "x", 0644) < 0);
+        assert_true(root_write_file(tree->root, "/escape/file", "x") < 0);
         assert_true(root_write_attribute(tree->root, "/escape/file", "x") < 0);
         assert_true(root_make_directory(tree->root, "/escape/sub") < 0);
         assert_true(root_symlink(tree->root, "x", "/escape/l") < 0);
@@ -275,14 +275,13 @@ static mode_t mode_of(const Tree *tree, const char *path) {
 TREE_TEST(write_file) {
         mode_t mask = umask(0077);
 
-        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one"), 0);
         assert_text(tree_read(tree, "/run/x/state.json"), "one");
         assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* whatever the umask is */
-        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2", 0600), 0);
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2"), 0);
         assert_text(tree_read(tree, "/run/x/state.json"), "2");
-        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0600);
         umask(mask);
-        assert_int_equal(root_write_file(tree->root, "/top", "3", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/top", "3"), 0);
         assert_text(tree_read(tree, "/top"), "3");
 }
 
@@ -291,12 +290,12 @@ TREE_TEST(write_file) {
 TREE_TEST(create_file) {
         Names names;
 
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one", 0644), 0);
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one"), 0);
         assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "two", 0644), -EEXIST);
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "two"), -EEXIST);
         assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
         tree_link(tree, "/dev/null", "/etc/a.d/y.conf");
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/y.conf", "two", 0644), -EEXIST);
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/y.conf", "two"), -EEXIST);
         assert_int_equal(root_list(tree->root, tree->arena, "/etc/a.d", &names), 0);
         assert_int_equal(names.n, 2);
 }
@@ -306,11 +305,11 @@ TREE_TEST(write_is_atomic) {
         char buffer[16] = "";
         Names names;
 
-        assert_int_equal(root_write_file(tree->root, "/d/f", "old", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "old"), 0);
         int fd = open(tree_path(tree, "/d/f"), O_RDONLY | O_CLOEXEC);
 
         assert_int_equal(fstat(fd, &before), 0);
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new!", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new!"), 0);
         assert_int_equal(read(fd, buffer, sizeof(buffer)), 3);
         assert_memory_equal(buffer, "old", 3);
         close(fd);
@@ -329,7 +328,7 @@ TREE_TEST(identity) {
         tree_write(tree, "/d/f", "old");
         before = root_identity(tree->root, tree->arena, "/d/f");
         assert_text(root_identity(tree->root, tree->arena, "/d/f"), before);
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new"), 0);
         assert_string_not_equal(root_identity(tree->root, tree->arena, "/d/f"), before);
         /* The clock of a file system may stand still from one change to the next. */
         assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, "/d"), times, 0), 0);
@@ -342,7 +341,7 @@ TREE_TEST(identity) {
 TREE_TEST(write_replaces_links) {
         tree_write(tree, "/precious", "precious");
         tree_link(tree, "/precious", "/d/f");
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new"), 0);
         assert_text(tree_read(tree, "/precious"), "precious");
         assert_text(tree_read(tree, "/d/f"), "new");
 }
@@ -351,12 +350,12 @@ TREE_TEST(write_fails_whole) {
         Names names;
 
         tree_mkdir(tree, "/d/f");
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), -EISDIR);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new"), -EISDIR);
         assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
         assert_int_equal(names.n, 1);
         tree_write(tree, "/file", "x");
-        assert_int_equal(root_write_file(tree->root, "/file/below", "x", 0644), -ENOTDIR);
-        assert_int_equal(root_write_file(tree->root, "/", "x", 0644), -EINVAL);
+        assert_int_equal(root_write_file(tree->root, "/file/below", "x"), -ENOTDIR);
+        assert_int_equal(root_write_file(tree->root, "/", "x"), -EINVAL);
 }
 
 TREE_TEST(directories) {
@@ -478,8 +477,8 @@ TREE_TEST(no_fd_leaks) {
         root_read_file(tree->root, tree->arena, "/a", 10, &(char *){NULL}, NULL);
         root_read_file(tree->root, tree->arena, "/none", 10, &(char *){NULL}, NULL);
         root_list(tree->root, tree->arena, "/a", &(Names){});
-        root_write_file(tree->root, "/a/b", "x", 0644);
-        root_write_file(tree->root, "/a/y", "x", 0644);
+        root_write_file(tree->root, "/a/b", "x");
+        root_write_file(tree->root, "/a/y", "x");
         root_symlink(tree->root, "x", "/a/l");
         root_symlink(tree->root, "x", "/a/b");
         assert_int_equal(count_fds(), before);

@@ -172,7 +172,7 @@ TREE_TEST(an_interrupted_call) {
                                  0);
                 assert_text(text, "x");
                 arm(CALL_FSYNC, at, EINTR);
-                assert_int_equal(root_store_file(tree->root, "/d/c/e", "x", 0644), 0);
+                assert_int_equal(root_store_file(tree->root, "/d/c/e", "x"), 0);
                 remove(tree_path(tree, "/d/c/e"));
                 remove(tree_path(tree, "/d/c"));
         }
@@ -269,13 +269,12 @@ TREE_TEST(an_exchanged_file) {
 
 /* ---- writing ---- */
 
-static const char *stored(const Tree *tree,
-                          int (*write)(const Root *, const char *, const char *, unsigned),
+static const char *stored(const Tree *tree, int (*write)(const Root *, const char *, const char *),
                           const char *path) {
         Text text = text_in(tree->arena);
 
         calls = &text;
-        assert_int_equal(write(tree->root, path, "x", 0644), 0);
+        assert_int_equal(write(tree->root, path, "x"), 0);
         calls = NULL;
         return text_string(&text);
 }
@@ -316,17 +315,17 @@ TREE_TEST(a_store_that_fails) {
 
         tree_write(tree, "/etc/f", "old");
         arm(CALL_FSYNC, 1, EIO);
-        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -EIO);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new"), -EIO);
         assert_text(tree_read(tree, "/etc/f"), "old");
         arm(CALL_RENAME, 1, ENOSPC);
-        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -ENOSPC);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new"), -ENOSPC);
         assert_text(tree_read(tree, "/etc/f"), "old");
         /* It is there, and perhaps not for good: nobody may rest on it. */
         arm(CALL_FSYNC, 2, EIO);
-        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -EIO);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new"), -EIO);
         /* File systems that keep no directories on disk. */
         arm(CALL_FSYNC, 2, EINVAL);
-        assert_int_equal(root_store_file(tree->root, "/etc/f", "newer", 0644), 0);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "newer"), 0);
         arm(CALL_NONE, 0, 0);
         assert_text(tree_read(tree, "/etc/f"), "newer");
         assert_int_equal(root_list(tree->root, tree->arena, "/etc", &names), 0);

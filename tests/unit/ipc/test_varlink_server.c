@@ -179,7 +179,7 @@ static Fixture *fixture_new(void) {
         f->path = arena_printf(f->arena, "%s/socket", f->directory);
         f->server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, f);
         assert_non_null(f->server);
-        fd = varlink_bind_socket(f->path, 0666);
+        fd = varlink_bind_socket(f->path);
         assert_true(fd >= 0);
         assert_int_equal(varlink_server_listen_fd(f->server, fd), 0);
         return f;
@@ -959,28 +959,28 @@ SERVER_TEST(bind) {
         const char *path = arena_printf(f->arena, "%s/bound", f->directory);
         const char *file = arena_printf(f->arena, "%s/file", f->directory);
         mode_t umask_before = umask(077);
-        int fd = varlink_bind_socket(path, 0666);
+        int fd = varlink_bind_socket(path);
 
         assert_true(fd >= 0);
         assert_int_equal(mode_of(path), 0666);
         assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
-        assert_int_equal(varlink_bind_socket(path, 0600), -EADDRINUSE); /* alive */
+        assert_int_equal(varlink_bind_socket(path), -EADDRINUSE); /* alive */
         assert_int_equal(mode_of(path), 0666);
         close(fd);
         umask(0);
-        fd = varlink_bind_socket(path, 0600); /* left behind */
+        fd = varlink_bind_socket(path); /* left behind */
         assert_true(fd >= 0);
-        assert_int_equal(mode_of(path), 0600);
+        assert_int_equal(mode_of(path), 0666);
         close(fd);
         umask(umask_before);
 
         close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-        assert_int_equal(varlink_bind_socket(file, 0666), -EADDRINUSE);
+        assert_int_equal(varlink_bind_socket(file), -EADDRINUSE);
         assert_int_equal(mode_of(file), 0600);
-        assert_int_equal(varlink_bind_socket("relative", 0666), -EINVAL);
-        assert_int_equal(varlink_bind_socket("", 0666), -EINVAL);
-        assert_int_equal(varlink_bind_socket("/tmp/", 0666), -EINVAL);
-        assert_int_equal(varlink_bind_socket("/nonexistent/socket", 0666), -ENOENT);
+        assert_int_equal(varlink_bind_socket("relative"), -EINVAL);
+        assert_int_equal(varlink_bind_socket(""), -EINVAL);
+        assert_int_equal(varlink_bind_socket("/tmp/"), -EINVAL);
+        assert_int_equal(varlink_bind_socket("/nonexistent/socket"), -ENOENT);
 }
 
 SERVER_TEST(listen_fd_takes_listening_sockets_only) {
@@ -1104,9 +1104,9 @@ SERVER_TEST(client_with_a_long_path) {
         }
         text_add(&text, "/socket");
         assert_true(text.length > sizeof(((struct sockaddr_un *) NULL)->sun_path));
-        fd = varlink_bind_socket(text.string, 0644);
+        fd = varlink_bind_socket(text.string);
         assert_true(fd >= 0);
-        assert_int_equal(mode_of(text.string), 0644);
+        assert_int_equal(mode_of(text.string), 0666);
         assert_int_equal(varlink_server_listen_fd(f->server, fd), 0);
 
         ClientThread thread = {.fixture = f, .path = text.string, .function = client_calls};
@@ -1155,7 +1155,7 @@ SERVER_TEST(client_stream) {
 
         varlink_server_free(f->server);
         f->server = varlink_server_new(interfaces, 1, &info, f);
-        assert_int_equal(varlink_server_listen_fd(f->server, varlink_bind_socket(path, 0600)), 0);
+        assert_int_equal(varlink_server_listen_fd(f->server, varlink_bind_socket(path)), 0);
         run_client(&thread);
         for (size_t i = 0; i < 8; i++)
                 assert_int_equal(thread.r[i], expected[i]);
@@ -1199,7 +1199,7 @@ SERVER_TEST(client_sends) {
 static void check_foreign_server(Fixture *f, const char *answer, size_t size, bool hangs_up,
                                  int expected) {
         const char *path = arena_printf(f->arena, "%s/foreign", f->directory);
-        int listener = varlink_bind_socket(path, 0600), fd, r;
+        int listener = varlink_bind_socket(path), fd, r;
         VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
         json_t *parameters = NULL;
         char *error_name = NULL;
@@ -1235,7 +1235,7 @@ SERVER_TEST(client_without_server) {
         const char *path = arena_printf(f->arena, "%s/dead", f->directory);
         Text long_path = text_in(f->arena);
         VarlinkClient *client = NULL;
-        int fd = varlink_bind_socket(path, 0600);
+        int fd = varlink_bind_socket(path);
 
         close(fd);
         text_add(&long_path, "/tmp/");
@@ -1253,7 +1253,7 @@ SERVER_TEST(client_without_server) {
 /* Somebody listens, and that is all: systemd, for one that was stopped. */
 SERVER_TEST(ping_of_a_silent_server) {
         const char *path = arena_printf(f->arena, "%s/silent", f->directory);
-        int listener = varlink_bind_socket(path, 0600);
+        int listener = varlink_bind_socket(path);
         uint64_t start = now_msec();
 
         assert_int_equal(varlink_ping(path, 100000), -ETIMEDOUT);

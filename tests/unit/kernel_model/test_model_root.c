@@ -71,20 +71,20 @@ ROOT_TEST(files) {
         char *text;
 
         assert_false(root_exists(root, "/etc"));
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "one\n", 0644), 0);
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "one\n"), 0);
         assert_true(root_is_directory(root, "/etc/a"));
         assert_text(content(fixture, "/etc//a/./x/../b.conf"), NULL); /* there is no x */
         assert_text(content(fixture, "/etc/a/../a/b.conf"), "one\n");
-        assert_int_equal(root_create_file(root, "/etc/a/b.conf", "two\n", 0644), -EEXIST);
-        assert_int_equal(root_create_file(root, "/etc/a/c.conf", "three\n", 0644), 0);
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "four\n", 0644), 0);
+        assert_int_equal(root_create_file(root, "/etc/a/b.conf", "two\n"), -EEXIST);
+        assert_int_equal(root_create_file(root, "/etc/a/c.conf", "three\n"), 0);
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "four\n"), 0);
         assert_text(content(fixture, "/etc/a/b.conf"), "four\n");
         assert_text(listed(fixture, "/etc/a"), "b.conf c.conf");
         assert_int_equal(root_read_file(root, fixture->arena, "/etc/a", 9, &text, NULL), -EISDIR);
         assert_int_equal(root_read_file(root, fixture->arena, "/etc/a/b.conf", 4, &text, NULL),
                          -EFBIG);
-        assert_int_equal(root_write_file(root, "/etc/a", "x", 0644), -EISDIR);
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf/c", "x", 0644), -ENOTDIR);
+        assert_int_equal(root_write_file(root, "/etc/a", "x"), -EISDIR);
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf/c", "x"), -ENOTDIR);
         assert_int_equal(root_remove(root, "/etc/a"), -EISDIR);
         assert_int_equal(root_remove(root, "/etc/a/b.conf"), 0);
         assert_int_equal(root_remove(root, "/etc/a/b.conf"), -ENOENT);
@@ -101,11 +101,11 @@ ROOT_TEST(identity) {
         const char *first, *second, *directory;
 
         assert_text(root_identity(root, fixture->arena, "/etc/a"), "?");
-        root_write_file(root, "/etc/a", "1", 0644);
+        root_write_file(root, "/etc/a", "1");
         first = root_identity(root, fixture->arena, "/etc/a");
         directory = root_identity(root, fixture->arena, "/etc");
         assert_text(root_identity(root, fixture->arena, "/etc/a"), first);
-        root_write_file(root, "/etc/a", "1", 0644);
+        root_write_file(root, "/etc/a", "1");
         second = root_identity(root, fixture->arena, "/etc/a");
         assert_string_not_equal(first, second);
         assert_string_not_equal(root_identity(root, fixture->arena, "/etc"), directory);
@@ -214,7 +214,7 @@ ROOT_TEST(writes) {
                                  writes[i].on_0);
         }
         assert_text(content(fixture, POOL_0 "demote"), NULL);
-        assert_int_equal(root_write_file(fixture->root, POOL_0 "nr_hugepages", "3", 0644), -EACCES);
+        assert_int_equal(root_write_file(fixture->root, POOL_0 "nr_hugepages", "3"), -EACCES);
         assert_int_equal(root_remove(fixture->root, POOL_0 "nr_hugepages"), -EPERM);
 }
 
@@ -435,7 +435,7 @@ ROOT_TEST(death) {
         assert_true(model_root_is_dead(root));
         assert_int_equal(kernel_pool(fixture->kernel, KERNEL_HOST, 2 * MIB).total_pages, 10);
         assert_int_equal(root_read_attribute(root, fixture->arena, PATH_MEMINFO, &text), -EIO);
-        assert_int_equal(root_write_file(root, "/x", "x", 0644), -EIO);
+        assert_int_equal(root_write_file(root, "/x", "x"), -EIO);
         model_root_revive(fixture->root);
         run_all(fixture, begin(fixture, "NodeMemory=0:20M 1:30M"));
         assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 10);
