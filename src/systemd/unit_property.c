@@ -93,28 +93,24 @@ static int read_capabilities(const UnitAnswer *answer, void *ret) {
 
 /* Weighted interleaving is treated as no policy, because it does not restrict the nodes predictably. */
 static int read_policy(const UnitAnswer *answer, void *ret) {
-        LoadedUnit *unit = ret;
         int32_t policy = -1;
         int r = answer->bus->message_read_basic(answer->message, 'i', &policy);
 
-        unit->is_bound = policy == MPOL_BIND;
-        unit->policy.kind = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
-                            : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
-                                                        : MEMORY_POLICY_ANY;
+        *(MemoryPolicyKind *) ret = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
+                                    : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
+                                                                : MEMORY_POLICY_ANY;
         return r;
 }
 
 /* One bit for each node, the lowest first. */
 static int read_nodes(const UnitAnswer *answer, void *ret) {
-        LoadedUnit *unit = ret;
         const void *bytes;
         size_t size;
         int r = answer->bus->message_read_array(answer->message, 'y', &bytes, &size);
 
         for (unsigned i = 0; r >= 0 && i < MIN(size * 8, (size_t) ID_SET_MAX); i++)
                 if (((const uint8_t *) bytes)[i / 8] & (1 << i % 8))
-                        id_set_add(&unit->nodes, i);
-        unit->policy.nodes = unit->nodes;
+                        id_set_add(ret, i);
         return r;
 }
 
@@ -154,8 +150,8 @@ const UnitProperty unit_properties[] = {
         {SERVICE, "ExecStart", "a(sasbttttuii)", read_commands, IN(starts), LOADED},
         {SERVICE, "LimitMEMLOCKSoft", "t", read_u64, IN(memory_lock_bytes), LOADED},
         {SERVICE, "AmbientCapabilities", "t", read_capabilities, IN(may_lock), LOADED},
-        {SERVICE, "NUMAPolicy", "i", read_policy, 0, LOADED | RUN},
-        {SERVICE, "NUMAMask", "ay", read_nodes, 0, LOADED | RUN},
+        {SERVICE, "NUMAPolicy", "i", read_policy, IN(policy.kind), LOADED | RUN},
+        {SERVICE, "NUMAMask", "ay", read_nodes, IN(policy.nodes), LOADED | RUN},
         {SERVICE, "User", "s", read_text, IN(user), LOADED},
         {SERVICE, "Group", "s", read_text, IN(group), LOADED},
         {SERVICE, "SupplementaryGroups", "as", read_texts, IN(groups), LOADED},

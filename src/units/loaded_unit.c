@@ -135,16 +135,17 @@ static void add_setting(const Need *need, const char *key, const char *text, con
 
 static void judge_nodes(const Need *need, Diags *problems) {
         const PlanInstance *planned = need->planned;
+        const MemoryPolicy *policy = &need->unit->policy;
         uint64_t pages = 0;
 
-        if (!need->unit->is_bound || id_set_is_empty(&need->unit->nodes))
+        if (policy->kind != MEMORY_POLICY_BIND || id_set_is_empty(&policy->nodes))
                 return;
         ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
-                if (!id_set_has(&need->unit->nodes, grant->node))
+                if (!id_set_has(&policy->nodes, grant->node))
                         pages += grant->pages;
         if (pages == 0)
                 return;
-        const char *nodes = id_set_format(need->arena, &need->unit->nodes);
+        const char *nodes = id_set_format(need->arena, &policy->nodes);
 
         add_setting(need, "Nodes",
                     arena_printf(need->arena,

@@ -24,10 +24,9 @@ typedef struct LoadedUnit {
         SourceNames starts;         /* of ExecStart= */
         uint64_t memory_lock_bytes; /* UINT64_MAX: no limit */
         bool may_lock;              /* it starts with CAP_IPC_LOCK */
-        bool is_bound;              /* NUMAPolicy=bind, to these nodes */
-        IdSet nodes;
-        const char *user, *group; /* "": not set */
-        SourceNames groups;       /* SupplementaryGroups= */
+        MemoryPolicy policy;        /* NUMAPolicy= and NUMAMask= of its processes */
+        const char *user, *group;   /* "": not set */
+        SourceNames groups;         /* SupplementaryGroups= */
         /* The present run, if UNIT_QUERY_RUN was queried. */
         const char *active_state; /* "active", "activating", ... */
         const char *sub_state;    /* of that: "start-pre", "start", "auto-restart", ... */
@@ -36,7 +35,6 @@ typedef struct LoadedUnit {
         uint32_t uid;    /* of User=, while the unit runs; UINT32_MAX: none, that is, root */
         const char *run; /* the invocation's id, in hexadecimal; "": the unit does not run */
         const char *control_group; /* below the hierarchy's mount: "/system.slice/x.service" */
-        MemoryPolicy policy;       /* NUMAPolicy= and NUMAMask= of its processes */
         const char *override;      /* an administrator's file of our drop-in's name; NULL: none */
         /* The last empty ExecStartPre= in a drop-in, which resets the commands before it; NULL: none. */
         const char *reset_file;

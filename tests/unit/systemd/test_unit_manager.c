@@ -386,8 +386,8 @@ TREE_TEST(read) {
         assert_text(unit->starts.items[0], "/usr/bin/pg_ctlcluster 15-main start");
         assert_int_equal(unit->memory_lock_bytes, 65536);
         assert_true(unit->may_lock);
-        assert_true(unit->is_bound);
-        assert_text(id_set_format(tree->arena, &unit->nodes), "0,2,8");
+        assert_int_equal(unit->policy.kind, MEMORY_POLICY_BIND);
+        assert_text(id_set_format(tree->arena, &unit->policy.nodes), "0,2,8");
         assert_text(unit->user, "db");
         assert_text(unit->group, "");
         assert_int_equal(unit->groups.n, 1);
@@ -436,14 +436,13 @@ TREE_TEST(policies) {
         static const struct {
                 const char *unit;
                 MemoryPolicyKind kind;
-                bool is_bound;
         } cases[] = {
-                {"default.service", MEMORY_POLICY_ANY, false},
-                {"preferred.service", MEMORY_POLICY_ANY, false},
-                {"bind.service", MEMORY_POLICY_BIND, true},
-                {"interleave.service", MEMORY_POLICY_INTERLEAVE, false},
-                {"local.service", MEMORY_POLICY_ANY, false},
-                {"weighted.service", MEMORY_POLICY_ANY, false},
+                {"default.service", MEMORY_POLICY_ANY},
+                {"preferred.service", MEMORY_POLICY_ANY},
+                {"bind.service", MEMORY_POLICY_BIND},
+                {"interleave.service", MEMORY_POLICY_INTERLEAVE},
+                {"local.service", MEMORY_POLICY_ANY},
+                {"weighted.service", MEMORY_POLICY_ANY},
         };
         Played played;
 
@@ -456,7 +455,6 @@ TREE_TEST(policies) {
                                          &units),
                                  0);
                 assert_int_equal(units.items[0].policy.kind, cases[i].kind);
-                assert_int_equal(units.items[0].is_bound, cases[i].is_bound);
                 assert_text(units.items[0].load_state, "loaded");
         }
         end(&played);

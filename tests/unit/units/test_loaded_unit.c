@@ -204,17 +204,17 @@ TEST(states) {
 TEST(nodes) {
         LoadedUnit unit = healthy(arena);
 
-        id_set_add(&unit.nodes, 0);
+        id_set_add(&unit.policy.nodes, 0);
         assert_text(judge(arena, postgresql, &unit), "");
-        unit.is_bound = true;
+        unit.policy.kind = MEMORY_POLICY_BIND;
         assert_text(judge(arena, postgresql, &unit),
                     "/etc/hugeplan.d/a.conf: Nodes: x.service is loaded with NUMAPolicy=bind to "
                     "node 0, and 5 pages of 2M of a are elsewhere: it cannot use them; write "
                     "Nodes=0 here, or NUMAMask= with all nodes of the instance into the unit");
         assert_text(judge(arena, "[Instance]\nPages=10\nUnit=x.service\nNodes=0\n", &unit), "");
-        id_set_add(&unit.nodes, 1);
+        id_set_add(&unit.policy.nodes, 1);
         assert_text(judge(arena, postgresql, &unit), "");
-        unit.nodes = (IdSet){};
+        unit.policy.nodes = (IdSet){};
         assert_text(judge(arena, postgresql, &unit), "");
 }
 
