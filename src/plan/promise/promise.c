@@ -16,7 +16,8 @@ typedef struct Maker {
         uint64_t *others_before; /* by node: others' pages in use, as recorded or attributed */
         uint64_t *used_left;     /* by node: in use and not attributed yet */
         uint64_t unknown_left;
-        uint64_t promised_left; /* of these, not attributed yet */
+        uint64_t earmarked_left; /* of these, earmarked by mounts that are not attributed yet */
+        uint64_t promised_left;  /* of these, not attributed yet */
 } Maker;
 
 static uint64_t hold_pages(const LedgerHold *hold) {
@@ -125,14 +126,26 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
         return pages - left;
 }
 
+static uint64_t file_pages(const Maker *maker, const MountUse *mount) {
+        const Promises *promises = maker->promises;
+
+        return mount_use_file_pages(mount,
+                                    promises->topology->page_sizes[promises->size].reserved_pages);
+}
+
+/* Returns the pages that the mount keeps reserved for files to come. */
+static uint64_t earmarked_pages(const Maker *maker, const MountUse *mount) {
+        return sub_floored(mount->earmarked_pages, file_pages(maker, mount));
+}
+
 static void add_mount(Maker *maker, const MountUse *mount) {
-        const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
-        uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
+        uint64_t in_files = file_pages(maker, mount);
         const LedgerHold *hold = index_find(maker->by_instance, mount->instance);
         const LedgerInstance *granted = hold ? &hold->granted
                                              : ledger_instance(maker->ledger, mount->instance);
         Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
 
+        maker->earmarked_left -= earmarked_pages(maker, mount);
         if (!row) {
                 if (mount->earmarked_pages == 0 && in_files == 0)
                         return;
@@ -156,11 +169,13 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         uint64_t left = sub_floored(in_files, counted);
 
         left -= use_mount(maker, row, granted, left, true);
-        uint64_t reserved = MIN(left, maker->unknown_left);
+        uint64_t reserved = MIN(left, sub_floored(maker->unknown_left, maker->earmarked_left));
 
         promise_mount(maker, row, reserved);
         use_mount(maker, row, granted, left - reserved, false);
-        promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
+        promise_mount(maker, row,
+                      MIN(maker->unknown_left,
+                          sub_floored(mount->earmarked_pages, MAX(in_files, counted))));
 }
 
 /* ---- estimates ---- */
@@ -372,12 +387,16 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         promises.list.capacity = holds->n + (use ? use->mounts.n : 0);
         promises.list.items = ARENA_ARRAY(arena, Promise, promises.list.capacity);
         add_units(&maker);
-        if (use)
+        if (use) {
                 VEC_FOREACH(mount, &use->mounts)
                         if (mount->page_size_bytes == maker.page_size_bytes) {
                                 index_add(promises.mounts, mount->instance, mount);
-                                add_mount(&maker, mount);
+                                maker.earmarked_left += earmarked_pages(&maker, mount);
                         }
+                VEC_FOREACH(mount, &use->mounts)
+                        if (mount->page_size_bytes == maker.page_size_bytes)
+                                add_mount(&maker, mount);
+        }
         promises.unknown_pages = maker.unknown_left;
         estimate_uncounted(&maker);
         promises.others_used = maker.used_left;
