@@ -268,7 +268,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         const int *kept = root->kept ? index_find(root->kept, path) : NULL;
         struct stat st;
 
-        /* Reading fails if the node was removed, even if it is there again. */
+        /* Reading fails if the node was removed, even if it is there again: then its new file is kept. */
         if (kept && read_all(&reading, *kept, ret, ret_size) == 0)
                 return 0;
         if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
@@ -283,6 +283,8 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         }
         int r = fd < 0 ? fd : read_all(&reading, fd, ret, ret_size);
 
+        if (kept && r == 0)
+                dup3(fd, *kept, O_CLOEXEC);
         if (root->kept && r == 0 && !kept && fd < KEPT_MAX &&
             (text_starts_with(path, PATH_NODES) || text_starts_with(path, PATH_HUGEPAGES) ||
              text_equals(path, PATH_THP_ENABLED))) {
