@@ -598,6 +598,19 @@ def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
         check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
 
 
+def test_unit_has_an_alias(host: Host, fixture: str = "one-node") -> None:
+    """What runs is the unit of the alias, in whose group the kernel counts."""
+    host.config("20-pg.conf", "[Instance]\nPages=100\nUnit=pg.service\n")
+    host.path("etc/systemd/system").mkdir(parents=True, exist_ok=True)
+    host.path("etc/systemd/system/pg.service").symlink_to("/usr/lib/systemd/system/real.service")
+    with starting(host, "real.service"):
+        check("error" not in wait_for(host), "it passes")
+        Pages(host, "real.service").use(100, 60)
+        check(holds(host) == [("pg", "1")], str(holds(host)))
+        check(host.verdicts() == {"pg": "ready"}, str(host.verdicts()))
+        check(host.ctl("reload").returncode == 0 and host.pool(0) == 100, f"{host.pool(0)} pages: all are its own")
+
+
 # ---- over an upgrade or a downgrade ----
 
 STATES = pathlib.Path(__file__).resolve().parent / "states"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_load.h"
 
+#include "base/text.h"
 #include "config/config.h"
 #include "host/host_sources.h"
+#include "model/name_check.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "runtime/clock.h"
 #include "units/mount_unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Timestamps of file systems have the granularity of the kernel's tick, on some of one or two seconds: a file changed
@@ -25,6 +28,31 @@ static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
         }
 }
 
+/* A unit's control group has the unit's own name, not that of an alias, which `systemctl enable` makes (Alias=). */
+static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
+        Names links = {};
+
+        root_list(root, arena, PATH_UNITS_ETC, &links);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                const char *unit = instance->unit ?: "";
+                char *target;
+
+                if (links.n == 0 ||
+                    !bsearch(&unit, links.items, links.n, sizeof(*links.items), text_compare) ||
+                    root_read_link(root, arena, arena_printf(arena, PATH_UNITS_ETC "/%s", unit),
+                                   &target) < 0)
+                        continue;
+                const char *name = text_base_name(target);
+
+                /* Other links lead to a unit file elsewhere, which has the link's name. */
+                if (!name_check_unit(name) &&
+                    (name == target ||
+                     text_ends_with(arena_strdup_to(arena, target, name), "/systemd/system/")))
+                        instance->unit = name;
+        }
+        config_index(arena, config);
+}
+
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
         ConfigTrace trace = {};
@@ -34,6 +62,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         const ConfigFiles *files = config_dirs_read(root, arena, draft, NULL, &unreadable, &trace);
         Config *config = config_parse(arena, files);
 
+        resolve_aliases(root, arena, config);
         config->n_files = files->n;
         config->is_unlisted = diags_count(&unreadable, SEVERITY_ERROR) > 0;
         config->is_incomplete = config->is_unlisted || VEC_FIND(file, files, file->error < 0);
