@@ -57,17 +57,13 @@ static uint64_t missing_bytes(const Look *look, const HostConfig *host, const Pl
         return bytes;
 }
 
-/* The part that the unit runs with. NULL: the unit has none, has other holds as well, or is not counted. */
-static LedgerHold *find_part(const Look *look, const InstanceConfig *config) {
-        LedgerHold *hold = config->shortage == SHORTAGE_DEGRADE && config->unit &&
-                                           config->isolate != TRI_NO
-                                   ? ledger_counted_hold(look->ledger, config->unit, config->name)
-                                   : NULL;
-
-        return hold && ledger_granted_pages(&hold->granted) < hold->granted.pages_wanted &&
-                               ledger_is_only_hold(look->ledger, hold)
-                       ? hold
-                       : NULL;
+/* Whether a unit runs with HOLD, a part of INSTANCE, which may have another unit now. False also if the unit has other
+ * holds as well, or is not counted. */
+static bool is_part(const Look *look, const LedgerHold *hold, const InstanceConfig *instance) {
+        return instance->shortage == SHORTAGE_DEGRADE && instance->isolate != TRI_NO &&
+               hold == ledger_counted_hold(look->ledger, hold->unit, instance->name) &&
+               ledger_granted_pages(&hold->granted) < hold->granted.pages_wanted &&
+               ledger_is_only_hold(look->ledger, hold);
 }
 
 static const UnitCharge *charge_of(const Look *look, const LedgerHold *hold) {
@@ -84,11 +80,12 @@ bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,
         return cgroup_limit_set(keeper->root, arena, group, &limits).kind == REASON_NONE;
 }
 
-static bool take_part(Keeper *keeper, const PlanInstance *planned) {
+static bool take_part(Keeper *keeper, LedgerHold *hold) {
         Look *look = keeper->known.look;
-        LedgerHold *hold = find_part(look, planned->demand->config);
-        const UnitCharge *charge = hold ? charge_of(look, hold) : NULL;
-        uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
+        const PlanInstance *planned = plan_find(look->plan, hold->granted.name);
+        bool is_one = planned && is_part(look, hold, planned->demand->config);
+        const UnitCharge *charge = is_one ? charge_of(look, hold) : NULL;
+        uint64_t granted = ledger_granted_pages(&hold->granted);
 
         if (!charge || charge->reserved_pages >= granted)
                 return false;
@@ -96,8 +93,8 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
                 div_round_up(missing_bytes(look, &keeper->asked.config->host, planned, hold),
                              hold->granted.page_size_bytes);
         /* Pages of the part that other processes have taken cannot be given to anybody. */
-        uint64_t left = MAX(charge->reserved_pages,
-                            sub_floored(MIN(granted, planned->pages_granted), missing));
+        uint64_t there = planned->hold == hold ? MIN(granted, planned->pages_granted) : granted;
+        uint64_t left = MAX(charge->reserved_pages, sub_floored(there, missing));
         const char *group =
                 missing > 0 ? unit_cgroup_find(keeper->root, keeper->known.arena, hold->unit)
                             : NULL;
@@ -118,14 +115,13 @@ static bool take_part(Keeper *keeper, const PlanInstance *planned) {
 }
 
 bool keeper_take_parts(Keeper *keeper) {
-        const Plan *plan = keeper->known.look->plan;
         bool has_taken = false;
 
         /* A reload runs with the plan that was checked. */
         if (keeper->reload.stage != RELOAD_NONE)
                 return false;
-        ARRAY_FOREACH(planned, plan->instances, plan->n_instances)
-                has_taken |= take_part(keeper, planned);
+        VEC_FOREACH(hold, &keeper->known.look->ledger->holds)
+                has_taken |= take_part(keeper, hold);
         if (!has_taken)
                 return false;
         keeper_save(keeper);

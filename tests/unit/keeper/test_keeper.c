@@ -212,13 +212,19 @@ TEST(more_important) {
                 uint64_t mapped;
                 unsigned priority;
                 const char *answer;
-                uint64_t left;   /* to the part, by its limit too; 0: nothing was taken */
-                uint64_t others; /* have mapped so many */
+                uint64_t left;     /* to the part, by its limit too; 0: nothing was taken */
+                uint64_t others;   /* have mapped so many */
+                const char *later; /* a's file since its start; NULL: the same */
         } rows[] = {
-                {PART, 0, 90, "pass", 940},      {PART, 940, 90, "pass", 940},
-                {PART, 980, 90, "refuse", 980},  {PART, 1000, 90, "refuse", 0},
-                {PART, 0, 50, "refuse", 0},      {PART "Isolate=no\n", 0, 90, "refuse", 0},
+                {PART, 0, 90, "pass", 940},
+                {PART, 940, 90, "pass", 940},
+                {PART, 980, 90, "refuse", 980},
+                {PART, 1000, 90, "refuse", 0},
+                {PART, 0, 50, "refuse", 0},
+                {PART "Isolate=no\n", 0, 90, "refuse", 0},
                 {PART, 0, 90, "pass", 640, 300},
+                {PART, 0, 90, "pass", 940, 0,
+                 "Pages=1500\nNodes=0\nUnit=c.service\nShortage=degrade\n"},
         };
 
         ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
@@ -226,6 +232,8 @@ TEST(more_important) {
                 Gate gate = starting(play, "b", "b.service");
 
                 begin_part(play, row->part, row->mapped);
+                if (row->later)
+                        write_config(play, "a", row->later);
                 write_config(play, "b",
                              arena_printf(play->tree->arena,
                                           "Pages=60\nNodes=0\nUnit=b.service\nPriority=%u\n",
