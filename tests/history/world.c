@@ -64,6 +64,11 @@ static void find_pages(History *history) {
                 if (chance(history, 15))
                         kernel_set_pool(history->kernel, NULL, (int) node, 2 * MIB,
                                         draw(history, 1, 20));
+        /* Found pages that are large are split where memory is short. */
+        for (unsigned node = 0; node < history->n_nodes && history->n_sizes == 2; node++)
+                if (chance(history, 50))
+                        kernel_set_pool(history->kernel, NULL, (int) node, GIB,
+                                        draw(history, 1, 4));
         if (chance(history, 15))
                 kernel_set_overcommit(history->kernel, 2 * MIB, draw(history, 1, 40));
         PoolCounts counts = pool_counts(history);
