@@ -219,24 +219,21 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
                 return reason;
         /* A plan that leaves nothing to write has not been recorded yet. */
         plan_record(keeper->known.arena, keeper->known.look->plan, ledger);
-        /* Then what is reserved by nobody known is others': this run has reserved nothing yet. */
-        if (use && !is_counted && !ledger_hold(ledger, gate->unit, NULL)) {
-                ledger->left.n = 0;
-                VEC_FOREACH(reserved, &status->reserved)
-                        if (!reserved->unit && !reserved->instance && !reserved->is_likely)
-                                *vec_push(keeper->known.arena, &ledger->left) =
-                                        (PageCount){reserved->page_size_bytes, reserved->pages};
-        }
         if (planned->pages_wanted > 0)
-                ledger_start(keeper->known.arena, ledger, config->name,
-                             &(LedgerHold){.unit = gate->unit,
-                                           .run = gate->run,
-                                           .policy = gate->policy,
-                                           .is_counted = is_counted,
-                                           .granted = {.name = config->name,
-                                                       .page_size_bytes = planned->page_size_bytes,
-                                                       .pages_wanted = planned->pages_wanted,
-                                                       .placement = config->placement}});
+                ledger_start(
+                        keeper->known.arena, ledger, config->name,
+                        &(LedgerHold){
+                                .unit = gate->unit,
+                                .run = gate->run,
+                                .policy = gate->policy,
+                                .is_counted = is_counted,
+                                .earlier = use && !is_counted
+                                                   ? unit_use_charge(use, planned->page_size_bytes)
+                                                   : NULL,
+                                .granted = {.name = config->name,
+                                            .page_size_bytes = planned->page_size_bytes,
+                                            .pages_wanted = planned->pages_wanted,
+                                            .placement = config->placement}});
         ledger_forget_refusal(ledger, config->name);
         keeper->known.is_unsaved = true;
         keeper_forget_count(keeper, gate->unit);

@@ -53,6 +53,26 @@ static inline uint64_t mount_use_file_pages(const MountUse *mount, uint64_t rese
         return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, reserved_pages));
 }
 
+static inline uint64_t unit_charge_used_on(const UnitCharge *charge, unsigned node) {
+        const NodePages *used = charge ? node_pages_find(charge->used, charge->n_used, node) : NULL;
+
+        return used ? used->pages : 0;
+}
+
+/* Returns CHARGE less what OTHER has (NULL: nothing), in ARENA. */
+static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charge,
+                                           const UnitCharge *other) {
+        UnitCharge *rest = arena_memdup(arena, charge, sizeof(*charge));
+
+        rest->reserved_pages =
+                sub_floored(charge->reserved_pages, other ? other->reserved_pages : 0);
+        rest->used = arena_memdup(arena, charge->used, charge->n_used * sizeof(NodePages));
+        ARRAY_FOREACH(used, rest->used, rest->n_used)
+                used->pages = sub_floored(used->pages, unit_charge_used_on(other, used->node));
+        rest->pages = ARRAY_SUM(used, rest->used, rest->n_used, used->pages);
+        return rest;
+}
+
 /* Returns NULL if nothing is known of the unit. */
 static inline const UnitUse *unit_use_find(const HostUse *use, const char *unit) {
         return !unit ? NULL : VEC_SEEK(found, &use->units, strcmp(unit, found->unit));

@@ -62,12 +62,22 @@ static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
                ledger_is_same_grant(a, b);
 }
 
+static bool has_same_used(const UnitCharge *a, const UnitCharge *b) {
+        return !ARRAY_ANY(used, a->used, a->n_used,
+                          used->pages != unit_charge_used_on(b, used->node));
+}
+
+static bool is_same_charge(const UnitCharge *a, const UnitCharge *b) {
+        return a == b || (a && b && a->reserved_pages == b->reserved_pages && has_same_used(a, b) &&
+                          has_same_used(b, a));
+}
+
 static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
         return text_equals(a->unit, b->unit) && text_equals(a->run, b->run) &&
                a->policy.kind == b->policy.kind &&
                id_set_equals(&a->policy.nodes, &b->policy.nodes) &&
                a->is_counted == b->is_counted && a->is_assumed == b->is_assumed &&
-               a->is_tentative == b->is_tentative &&
+               a->is_tentative == b->is_tentative && is_same_charge(a->earlier, b->earlier) &&
                text_equals(a->granted.name, b->granted.name) &&
                ledger_is_same_grant(&a->granted, &b->granted);
 }
@@ -134,6 +144,20 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
         }
 }
 
+/* Processes of earlier runs end and map nothing: they have no more than their unit has now. */
+static void observe_earlier(Arena *arena, LedgerHold *hold, const HostUse *use) {
+        const UnitUse *unit = hold->earlier ? unit_use_find(use, hold->unit) : NULL;
+        const UnitCharge *now = unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
+
+        if (!now)
+                return;
+        const UnitCharge *left =
+                unit_charge_less(arena, now, unit_charge_less(arena, now, hold->earlier));
+
+        hold->is_counted = left->reserved_pages == 0;
+        hold->earlier = hold->is_counted ? NULL : left;
+}
+
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                         const HostUse *use) {
         uint64_t moved = 0;
@@ -164,6 +188,9 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
         }
         VEC_KEEP(hold, &ledger->holds,
                  !use || hold->is_tentative || unit_use_is_running(use, hold->unit));
+        if (use && !use->is_moving)
+                VEC_FOREACH(hold, &ledger->holds)
+                        observe_earlier(arena, hold, use);
         return moved;
 }
 
@@ -174,6 +201,10 @@ LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance
         copy.grants = (typeof(copy.grants)){};
         vec_push_all(arena, &copy.grants, &instance->grants);
         return copy;
+}
+
+static UnitCharge *copy_charge(Arena *arena, const UnitCharge *charge) {
+        return charge ? unit_charge_less(arena, charge, NULL) : NULL;
 }
 
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
@@ -193,6 +224,7 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
                 *copied = *hold;
                 copied->unit = arena_strdup(arena, hold->unit);
                 copied->run = arena_strdup(arena, hold->run);
+                copied->earlier = copy_charge(arena, hold->earlier);
                 copied->granted = ledger_copy_instance(arena, &hold->granted);
         }
         VEC_FOREACH(refusal, &ledger->refusals)
@@ -256,6 +288,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         *known = *hold;
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
+        known->earlier = copy_charge(arena, hold->earlier);
         known->granted = ledger_copy_instance(arena, granted);
         /* A unit that starts under another policy than planned keeps its pages on the nodes of that policy. */
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||

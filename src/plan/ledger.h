@@ -46,6 +46,9 @@ typedef struct LedgerHold {
         MemoryPolicy policy; /* at its start */
         bool is_counted;     /* the hugetlb controller has counted for it since its start */
         bool is_assumed;     /* not on disk: it runs, but was not admitted; pages_wanted counts */
+        /* What processes of earlier runs (KillMode=process) had of the page size at that start, and have at most; NULL:
+         * nothing, or nothing counts. */
+        const UnitCharge *earlier;
         /* Not on disk, and no unit runs: a reload may still be undone, or the instance's file cannot be read. */
         bool is_tentative;
         LedgerInstance granted; /* the grant and the instance's name at that time */
@@ -85,7 +88,7 @@ typedef struct Ledger {
 Ledger *ledger_new(Arena *arena, const char *boot_id);
 
 /* Records what TOPOLOGY and USE (NULL: not known) show; returns how many pages have been moved. Holds of units that
- * no longer run end. New pools are existing pages as they are. Pages that others have added to a known pool count as
+ * no longer run end, and so do processes of earlier runs. New pools are existing pages as they are. Pages that others have added to a known pool count as
  * existing, unless another pool of that size has lost as many, or was recently given as many back: a write to the
  * pool of the whole host, as by sysctl or tuned, moves pages between nodes, and moved pages stay hugeplan's. The
  * record of a pool that others have lowered stays while the existing pages are still there; below that, the

@@ -4,7 +4,7 @@
  *     hugeplan-ledger VERSION READABLE-BY BOOT-ID GUARD
  *     pool NODE PAGE-SIZE FOUND SET OTHERS
  *     instance NAME PAGE-SIZE WANTED PLACEMENT NODE:PAGES,... FLAGS LIKELY
- *     hold UNIT RUN POLICY POLICY-NODES FLAGS NAME and from PAGE-SIZE on as above; "-" if the instance has the same
+ *     hold UNIT RUN POLICY POLICY-NODES COUNTED NAME and from PAGE-SIZE on as above; "-" if the instance has the same
  *     left PAGE-SIZE PAGES
  *     refusal INSTANCE REASON, to the end of the line
  *     end
@@ -54,12 +54,29 @@ static void add_flag(Text *flags, bool is_set, const char *name) {
                 text_printf(flags, "%s%s", flags->length > 0 ? "," : "", name);
 }
 
-static void add_granted(Text *text, const LedgerInstance *instance) {
-        Text nodes = text_in(text->arena), flags = text_in(text->arena);
+static const char *format_nodes(Arena *arena, const NodePages *pages, size_t n) {
+        Text nodes = text_in(arena);
 
-        VEC_FOREACH(grant, &instance->grants)
-                text_printf(&nodes, "%s%u:%" PRIu64, nodes.length > 0 ? "," : "", grant->node,
-                            MIN(grant->pages, (uint64_t) INT64_MAX));
+        ARRAY_FOREACH(each, pages, n)
+                if (each->pages > 0)
+                        text_printf(&nodes, "%s%u:%" PRIu64, nodes.length > 0 ? "," : "",
+                                    each->node, MIN(each->pages, (uint64_t) INT64_MAX));
+        return or_dash(text_string(&nodes));
+}
+
+/* Other versions take any word but "counted" for "-". */
+static const char *format_counted(Arena *arena, const LedgerHold *hold) {
+        const UnitCharge *earlier = hold->earlier;
+
+        return hold->is_counted ? "counted"
+               : !earlier       ? "-"
+                          : arena_printf(arena, "beside:%" PRIu64 ":%s", earlier->reserved_pages,
+                                         format_nodes(arena, earlier->used, earlier->n_used));
+}
+
+static void add_granted(Text *text, const LedgerInstance *instance) {
+        Text flags = text_in(text->arena);
+
         /* Other versions of hugeplan read these words, whatever the fields are called now. */
         add_flag(&flags, instance->is_released, "released");
         add_flag(&flags, instance->is_unitless, "loose");
@@ -68,7 +85,8 @@ static void add_granted(Text *text, const LedgerInstance *instance) {
         add_count(text, instance->page_size_bytes);
         add_count(text, instance->pages_wanted);
         text_printf(text, " %s %s %s", placement_names[instance->placement],
-                    or_dash(text_string(&nodes)), or_dash(text_string(&flags)));
+                    format_nodes(text->arena, instance->grants.items, instance->grants.n),
+                    or_dash(text_string(&flags)));
         add_count(text, instance->likely_pages);
         text_add(text, "\n");
 }
@@ -99,7 +117,7 @@ char *ledger_format(Arena *arena, const Ledger *ledger) {
                 text_printf(&text, "hold %s %s %s %s %s %s", hold->unit, or_dash(hold->run),
                             policy_names[hold->policy.kind],
                             or_dash(id_set_format(arena, &hold->policy.nodes)),
-                            hold->is_counted ? "counted" : "-", hold->granted.name);
+                            format_counted(arena, hold), hold->granted.name);
                 if (instance && ledger_is_same_grant(&hold->granted, instance))
                         text_add(&text, " -\n");
                 else
@@ -218,6 +236,24 @@ static bool read_instance(Reader *reader, char *line) {
         return true;
 }
 
+/* "counted", "-", or "beside:PAGES:NODE:PAGES,...": earlier runs' pages, and on which nodes they are in use. */
+static bool read_counted(Reader *reader, char *word, LedgerHold *hold) {
+        LedgerInstance used = {};
+        UnitCharge earlier = {};
+        const char *pages;
+
+        hold->is_counted = text_equals(word, "counted");
+        if (!text_equals(strsep(&word, ":"), "beside") || !(pages = strsep(&word, ":")) || !word)
+                return true;
+        if (parse_u64(pages, &earlier.reserved_pages) < 0 ||
+            !read_grants(reader, *word == '-' ? word + 1 : word, &used))
+                return false;
+        earlier.used = used.grants.items;
+        earlier.n_used = used.grants.n;
+        hold->earlier = arena_memdup(reader->arena, &earlier, sizeof(earlier));
+        return true;
+}
+
 static bool read_hold(Reader *reader, char *line) {
         LedgerHold hold = {.unit = next_word(&line)};
         int policy;
@@ -226,15 +262,17 @@ static bool read_hold(Reader *reader, char *line) {
         if (!hold.run || name_check_unit(hold.unit) ||
             !next_name(&line, policy_names, ARRAY_LEN(policy_names), &policy))
                 return false;
-        const char *nodes = next_word(&line), *flags = next_word(&line), *name = next_word(&line);
+        const char *nodes = next_word(&line);
+        char *counted = next_word(&line);
+        const char *name = next_word(&line);
 
-        if (!name || id_set_parse(nodes, &hold.policy.nodes) < 0 || name_check_instance(name))
+        if (!name || id_set_parse(nodes, &hold.policy.nodes) < 0 || name_check_instance(name) ||
+            !read_counted(reader, counted, &hold))
                 return false;
         bool is_same = line && *line == '-';
         const LedgerInstance *same = is_same ? ledger_instance(reader->ledger, name) : NULL;
 
         hold.policy.kind = (MemoryPolicyKind) policy;
-        hold.is_counted = text_equals(flags, "counted");
         hold.granted.name = name;
         if (same)
                 hold.granted = ledger_copy_instance(reader->arena, same);

@@ -303,7 +303,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 LedgerPool *pool = ledger_pool(ledger, each->node, each->page_size_bytes);
 
                 if (pool)
-                        pool->others_pages = each->others_used_pages;
+                        pool->others_pages = each->uncounted_pages;
         }
 }
 

@@ -82,10 +82,10 @@ typedef struct PlanPool {
         size_t node_index, size_index; /* in the topology */
         const Pool *now;               /* as read from the kernel */
         uint64_t found_pages;
-        uint64_t added_pages;       /* of these, added by others since hugeplan was there */
-        uint64_t others_used_pages; /* in use, by no unit or instance that is known */
-        uint64_t others_pages;      /* others_used_pages, and pages promised to others */
-        uint64_t granted_pages;     /* to all instances, and kept by running units besides */
+        uint64_t added_pages;     /* of these, added by others since hugeplan was there */
+        uint64_t uncounted_pages; /* in use by processes of no known unit or instance */
+        uint64_t others_pages; /* these, what is left behind in units, and pages promised to others */
+        uint64_t granted_pages; /* to all instances, and kept by running units besides */
         uint64_t cover_pages;   /* beyond granted_pages, as long as others may take some of these */
         uint64_t spare_pages;   /* free now, and not promised */
         uint64_t from_pages;    /* persistent now */

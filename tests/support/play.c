@@ -255,8 +255,11 @@ const char *state_text(const Play *play) {
                             "hold %s/%s %" PRIu64 " %s%s%s%s",
                             text.length > 0 ? "; " : "", hold->unit, hold->granted.name,
                             ledger_granted_pages(&hold->granted), policies[hold->policy.kind],
-                            hold->is_counted ? " counted" : "", *hold->run ? " run " : "",
-                            hold->run);
+                            hold->is_counted ? " counted"
+                            : hold->earlier  ? arena_printf(play->tree->arena, " beside %" PRIu64,
+                                                            hold->earlier->reserved_pages)
+                                             : "",
+                            *hold->run ? " run " : "", hold->run);
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 

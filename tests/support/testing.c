@@ -391,6 +391,18 @@ static void read_nodes(const char *value, IdSet *ret) {
                 refuse_word(value);
 }
 
+/* RESERVED[/NODE:TOUCHED...] */
+static UnitCharge read_charge(Arena *arena, const char *value) {
+        UnitCharge charge = {.reserved_pages = number_or_abort(text_next_word(arena, &value, "/"))};
+        NodePagesList used = {};
+
+        read_node_pages(arena, value, &used);
+        charge.used = used.items;
+        charge.n_used = used.n;
+        charge.pages = VEC_SUM(each, &used, each->pages);
+        return charge;
+}
+
 static void read_hold_word(Arena *arena, const char *word, LedgerHold *hold) {
         const char *value;
 
@@ -408,7 +420,11 @@ static void read_hold_word(Arena *arena, const char *word, LedgerHold *hold) {
                 hold->policy.kind = MEMORY_POLICY_UNKNOWN;
         else if (text_equals(word, "counted"))
                 hold->is_counted = true;
-        else if (text_equals(word, "tentative"))
+        else if ((value = value_of(word, "beside"))) {
+                const UnitCharge earlier = read_charge(arena, value);
+
+                hold->earlier = arena_memdup(arena, &earlier, sizeof(earlier));
+        } else if (text_equals(word, "tentative"))
                 hold->is_tentative = true;
         else {
                 NodePagesList grants = {};
@@ -434,8 +450,7 @@ static void read_hold(Arena *arena, Running *running, const char *rest) {
 }
 
 static void read_unit_word(Arena *arena, const char *word, UnitUse *unit) {
-        UnitCharge charge = {};
-        NodePagesList used = {};
+        uint64_t page_size_bytes;
         const char *value;
 
         if ((value = value_of(word, "mems"))) {
@@ -443,12 +458,11 @@ static void read_unit_word(Arena *arena, const char *word, UnitUse *unit) {
                 read_nodes(value, &unit->memory_nodes);
                 return;
         }
-        value = read_size_of(arena, word, &charge.page_size_bytes);
-        charge.reserved_pages = number_or_abort(text_next_word(arena, &value, "/"));
-        read_node_pages(arena, value, &used);
-        charge.used = used.items;
-        charge.n_used = used.n;
-        *vec_push(arena, &unit->charges) = charge;
+        value = read_size_of(arena, word, &page_size_bytes);
+        UnitCharge *charge = vec_push(arena, &unit->charges);
+
+        *charge = read_charge(arena, value);
+        charge->page_size_bytes = page_size_bytes;
 }
 
 static void read_unit(Arena *arena, Running *running, const char *rest) {

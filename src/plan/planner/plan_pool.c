@@ -180,7 +180,7 @@ void planner_add_pools(Planner *planner) {
                                         .found_pages = known ? known->found_pages
                                                              : pool_persistent_pages(pool),
                                         .added_pages = known ? known->added_pages : 0,
-                                        .others_used_pages = promises->others_used[i],
+                                        .uncounted_pages = promises->uncounted_used[i],
                                         .others_pages = promises->others_used[i],
                                         .spare_pages = balance_spare_pages(balance, i),
                                         .from_pages = pool_persistent_pages(pool),

@@ -66,10 +66,14 @@ static void add_units(Maker *maker) {
                 if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
                 const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
+                const LedgerHold *of_size = index_find(maker->by_unit, hold->unit);
+                const UnitCharge *earlier = of_size ? of_size->earlier : NULL;
                 /* Counted pages are the unit's own, even if it is not known whether all were counted. */
-                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed)
-                                                   ? unit_use_charge(unit, maker->page_size_bytes)
-                                                   : NULL;
+                const UnitCharge *group = unit && (hold->is_counted || hold->is_assumed || earlier)
+                                                  ? unit_use_charge(unit, maker->page_size_bytes)
+                                                  : NULL;
+                const UnitCharge *charge =
+                        group && earlier ? unit_charge_less(maker->arena, group, earlier) : group;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
@@ -87,7 +91,7 @@ static void add_units(Maker *maker) {
                         if (node < maker->promises->topology->n_nodes)
                                 take_used(maker, row, node, use->pages);
                 }
-                row->is_counted = hold->is_counted;
+                row->is_counted = hold->is_counted || earlier;
                 row->pages = sub_floored(charge->reserved_pages, row->used_pages);
                 row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
                 maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
@@ -176,6 +180,42 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         promise_mount(maker, row,
                       MIN(maker->unknown_left,
                           sub_floored(mount->earmarked_pages, MAX(in_files, counted))));
+}
+
+/* What GROUP has besides OWN processes of earlier runs have: it is others', and no estimate takes it for another
+ * unit's. */
+static void leave_behind(Maker *maker, const UnitCharge *group, const UnitCharge *own) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t reserved = MIN(maker->unknown_left,
+                                sub_floored(sub_floored(group->reserved_pages, group->pages),
+                                            sub_floored(own->reserved_pages, own->pages)));
+
+        ARRAY_FOREACH(use, group->used, group->n_used) {
+                size_t node = topology_node_index(topology, use->node);
+                uint64_t pages = use->pages - unit_charge_used_on(own, use->node);
+
+                if (node >= topology->n_nodes)
+                        continue;
+                pages = MIN(pages, maker->used_left[node]);
+                maker->promises->others_used[node] += pages;
+                maker->used_left[node] -= pages;
+        }
+        maker->promises->others_promised_pages += reserved;
+        maker->unknown_left -= reserved;
+}
+
+/* Units that start have no hold: what their groups have was left there. */
+static void add_left_behind(Maker *maker) {
+        VEC_FOREACH(unit, &maker->use->units) {
+                const LedgerHold *hold = index_find(maker->by_unit, unit->unit);
+                const UnitCharge *group = unit_use_charge(unit, maker->page_size_bytes);
+
+                if (group && hold && hold->earlier)
+                        leave_behind(maker, group,
+                                     unit_charge_less(maker->arena, group, hold->earlier));
+                else if (group && !promises_find(maker->promises, unit->unit))
+                        leave_behind(maker, group, &(UnitCharge){});
+        }
 }
 
 /* ---- estimates ---- */
@@ -386,6 +426,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         /* Each hold and each mount adds at most one row: no row moves. */
         promises.list.capacity = holds->n + (use ? use->mounts.n : 0);
         promises.list.items = ARENA_ARRAY(arena, Promise, promises.list.capacity);
+        promises.others_used = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
         add_units(&maker);
         if (use) {
                 VEC_FOREACH(mount, &use->mounts)
@@ -396,13 +437,17 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                 VEC_FOREACH(mount, &use->mounts)
                         if (mount->page_size_bytes == maker.page_size_bytes)
                                 add_mount(&maker, mount);
+                add_left_behind(&maker);
         }
-        promises.unknown_pages = maker.unknown_left;
+        promises.unknown_pages = maker.unknown_left + promises.others_promised_pages;
         estimate_uncounted(&maker);
-        promises.others_used = maker.used_left;
-        /* Counts from different moments make pages of units look like others'. */
-        for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
-                maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
+        promises.uncounted_used = maker.used_left;
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                /* Counts from different moments make pages of units look like others'. */
+                if (use && use->is_moving)
+                        maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
+                promises.others_used[i] += maker.used_left[i];
+        }
         return promises;
 }
 

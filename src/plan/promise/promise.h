@@ -47,6 +47,7 @@ typedef struct Promises {
         uint64_t unknown_pages;         /* promised, without a known owner */
         uint64_t others_promised_pages; /* of these, likely of no one in the list */
         uint64_t *others_used;          /* in use by no one in the list */
+        uint64_t *uncounted_used;       /* of these, in use by processes that nothing counts */
         uint64_t left_pages; /* promised to others: likely of instances removed or changed */
         Index *by_unit;      /* the rows of units */
         Index *by_instance;  /* rows of instances without a known unit, and of their mounts */

@@ -232,6 +232,11 @@ TEST(round_trip) {
 /* Each flag, a count of an instance without a unit, pages that were left, and a reason of several words. */
 TEST(round_trip_of_the_rest) {
         Ledger *ledger = full_ledger(arena);
+        const char *const beside[] = {"hold b.service x 2M=0:9 beside=30/0:20/2:5\n",
+                                      "hold c.service x 2M=0:9 beside=3\n"};
+
+        ARRAY_FOREACH(each, beside, ARRAY_LEN(beside))
+                *vec_push(arena, &ledger->holds) = running_make(arena, *each).holds.items[0];
         LedgerInstance *instance = &ledger->instances.items[1];
 
         *instance = (LedgerInstance){.name = "empty",
