@@ -149,7 +149,6 @@ static void add_mount(Maker *maker, const MountUse *mount) {
                                              : ledger_instance(maker->ledger, mount->instance);
         Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
 
-        maker->earmarked_left -= earmarked_pages(maker, mount);
         if (!row) {
                 if (mount->earmarked_pages == 0 && in_files == 0)
                         return;
@@ -168,15 +167,20 @@ static void add_mount(Maker *maker, const MountUse *mount) {
                 counted += sub_floored(of->used_pages + of->pages,
                                        sub_floored(of->granted_pages, hold_pages(each)));
         }
-        /* Pages of files that are not counted for the unit, since an earlier run mapped them: touched or, if no
-         * pages came into use, still reserved. hugepage_subpool_get_pages() counts both. */
+        /* Pages of files that are not counted for the unit, since an earlier run mapped them: hugepage_subpool_get_pages()
+         * counts those that are reserved and those that are touched. What others may have reserved or touched as well
+         * counts as reserved, which is the safe side. */
         uint64_t left = sub_floored(in_files, counted);
-
-        left -= use_mount(maker, row, granted, left, true);
         uint64_t reserved = MIN(left, sub_floored(maker->unknown_left, maker->earmarked_left));
 
         promise_mount(maker, row, reserved);
-        use_mount(maker, row, granted, left - reserved, false);
+        /* While the unit runs these may be others': when pools are lowered they count as unknown, too. */
+        if (hold)
+                maker->promises->unknown_pages += reserved;
+        left -= reserved;
+        left -= use_mount(maker, row, granted, left, true);
+        use_mount(maker, row, granted, left, false);
+        maker->earmarked_left -= earmarked_pages(maker, mount);
         promise_mount(maker, row,
                       MIN(maker->unknown_left,
                           sub_floored(mount->earmarked_pages, MAX(in_files, counted))));
@@ -439,7 +443,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                                 add_mount(&maker, mount);
                 add_left_behind(&maker);
         }
-        promises.unknown_pages = maker.unknown_left + promises.others_promised_pages;
+        promises.unknown_pages += maker.unknown_left + promises.others_promised_pages;
         estimate_uncounted(&maker);
         promises.uncounted_used = maker.used_left;
         for (size_t i = 0; i < topology->n_nodes; i++) {
