@@ -98,11 +98,9 @@ uint64_t kernel_pid(const KernelProcess *process);
 
 /* Of a process that a SIGBUS killed; else NULL. */
 typedef struct KernelDeath {
-        const KernelMapping *mapping;
-        uint64_t page;     /* of the mapping */
-        uint64_t nodes;    /* that might have served it, a bit for each */
-        bool was_promised; /* it had been reserved: the kernel broke its word */
-        const char *text;  /* all of that for people */
+        uint64_t page; /* of the mapping */
+        const char *
+                text; /* for people: whether it had been reserved, and which nodes might have served it */
 } KernelDeath;
 
 const KernelDeath *kernel_death(const KernelProcess *process);

@@ -467,10 +467,7 @@ static void die(KernelMapping *mapping, uint64_t page, bool was_promised) {
         const char *suffix = was_promised ? ", which it had been promised" : "";
 
         *death = (KernelDeath){
-                .mapping = mapping,
                 .page = page,
-                .nodes = nodes,
-                .was_promised = was_promised,
                 .text = arena_printf(arena,
                                      "%s (pid %" PRIu64 ") died of SIGBUS at page %" PRIu64
                                      " of %" PRIu64

@@ -197,65 +197,6 @@ TEST(mapping_by_its_handle) {
         assert_int_equal(kernel_unmap(first), -EINVAL);
 }
 
-/* SIGBUS, not ENOMEM: where the pages of its nodes were taken away, were never there behind what a mount has
- * reserved, are others' before it has reserved any, or are beyond the limit of its control group. */
-TEST(how_it_died) {
-        static const struct {
-                unsigned node;
-                uint64_t pages_0, pages_1, lowered_to, reserved_for_mount, page, nodes;
-                KernelMap map;
-                const char *limit, *text;
-        } cases[] = {
-                {1,
-                 20,
-                 20,
-                 3,
-                 0,
-                 3,
-                 0x2,
-                 {.n_pages = 15},
-                 NULL,
-                 "SIGBUS at page 3 of 15, which it had been promised"},
-                {1, 8, 0, 0, 4, 0, 0x2, {.n_pages = 4}, NULL, ""},
-                {0, 2, 0, 2, 0, 2, 0x1, {.n_pages = 3, .is_noreserve = true}, NULL, NULL},
-                {0, 20, 0, 20, 0, 2, 0x1, {.n_pages = 3}, "4194304\n", ""},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
-                KernelProcess *process =
-                        kernel_spawn(kernel, &(KernelSpawn){.group = "/db.slice/pg.service",
-                                                            .policy = kernel_bind(cases[i].node),
-                                                            .cpu_node = cases[i].node});
-                KernelMap map = cases[i].map;
-                KernelMount *mount;
-
-                kernel_group_write(kernel, "/", "cgroup.subtree_control", "+hugetlb");
-                kernel_group_write(kernel, "/db.slice", "cgroup.subtree_control", "+hugetlb");
-                if (cases[i].limit)
-                        kernel_group_write(kernel, "/db.slice", "hugetlb.2MB.max", cases[i].limit);
-                set_node(kernel, 0, cases[i].pages_0);
-                set_node(kernel, 1, cases[i].pages_1);
-                if (cases[i].reserved_for_mount > 0) {
-                        kernel_mount(kernel, NULL, "/mnt/pg", page, cases[i].reserved_for_mount,
-                                     UINT64_MAX, &mount);
-                        map.segment = kernel_open(mount, "a");
-                }
-                KernelMapping *memory = mapped(process, map);
-
-                set_node(kernel, (int) cases[i].node, cases[i].lowered_to);
-                assert_false(kernel_touch_all(memory));
-                const KernelDeath *death = kernel_death(process);
-
-                assert_ptr_equal(death->mapping, memory);
-                assert_int_equal(death->page, cases[i].page);
-                assert_int_equal(death->nodes, cases[i].nodes);
-                assert_int_equal(death->was_promised, cases[i].text != NULL);
-                assert_contains(death->text, cases[i].text ? cases[i].text : "");
-                assert_null(kernel_check_invariants(kernel, arena));
-        }
-}
-
 /* ---- control groups ---- */
 
 #define GROUP "/db.slice/pg.service"
