@@ -42,7 +42,7 @@ import hosts  # noqa: E402
 TABLE = HERE / "costs.tsv"
 TOLERANCE = 0.1
 SETTLED = 3.5  # seconds after which files are old enough not to be read again, see host/config_load.c
-TRIES = 3  # of what asks a daemon, and reads for itself where that is slow: the least counts
+TRIES = 3  # at most, of what asks a daemon, and reads for itself where that is slow: the least counts
 ASKED = 10  # requests, of which one's share is told
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
@@ -162,12 +162,13 @@ def of_ctl(*arguments: str) -> Measure:
     return lambda programs, root, scratch: count([programs.hugeplanctl, f"--root={root}", *arguments], scratch)
 
 
-def of_ctl_beside_daemon(*arguments: str) -> Measure:
-    def measure(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
+class CtlBesideDaemon:
+    def __init__(self, *arguments: str) -> None:
+        self.count = of_ctl(*arguments)
+
+    def __call__(self, programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
         with daemon([programs.hugepland], root):
-            found = [of_ctl(*arguments)(programs, root, scratch) for _ in range(TRIES)]
-        return Cost(min(cost.instructions for cost in found), min(cost.calls for cost in found))
-    return measure
+            return self.count(programs, root, scratch)
 
 
 def of_generator(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
@@ -186,12 +187,12 @@ MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
        for n in (3, 300)},
     **{f"Wait, {n} instances": (1, n, True, lambda programs, root, scratch: answer(programs, root, scratch, WAIT))
        for n in (3, 300)},
-    **{f"hugeplanctl status, {n} instances": (1, n, True, of_ctl_beside_daemon("status")) for n in (3, 300)},
+    **{f"hugeplanctl status, {n} instances": (1, n, True, CtlBesideDaemon("status")) for n in (3, 300)},
     "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
-    "hugeplanctl status --json, nothing described": (1, 0, False, of_ctl_beside_daemon("status", "--json")),
+    "hugeplanctl status --json, nothing described": (1, 0, False, CtlBesideDaemon("status", "--json")),
     "generator, 3000 instances": (1, 3000, True, of_generator),
-    **{f"hugeplanctl wait, {n} instances": (1, n, True, of_ctl_beside_daemon("wait", "--timeout=1min", "db1")) for n in (3, 300)},
-    **{f"hugeplanctl metrics, {n} instances": (1, n, True, of_ctl_beside_daemon("metrics")) for n in (3, 300)},
+    **{f"hugeplanctl wait, {n} instances": (1, n, True, CtlBesideDaemon("wait", "--timeout=1min", "db1")) for n in (3, 300)},
+    **{f"hugeplanctl metrics, {n} instances": (1, n, True, CtlBesideDaemon("metrics")) for n in (3, 300)},
     "generator, 300 instances": (1, 300, True, of_generator),
     "plan, 8 nodes, 1000 instances": (8, 1000, False, of_ctl("plan")),
     "check, 8 nodes, 300 instances": (8, 300, False, of_ctl("check")),
@@ -265,8 +266,15 @@ def main() -> int:
         print(f"{'':50} {'instructions':>14} {'calls':>8}")
         for name in names:
             nodes, instances, is_started, measure = MEASURES[name]
-            costs[name] = measure(programs, roots[nodes, instances, is_started], scratch)
-            is_fine, text = judge(costs[name], noted.get(name))
+            root = roots[nodes, instances, is_started]
+            cost = measure(programs, root, scratch)
+            for _ in range(TRIES - 1 if isinstance(measure, CtlBesideDaemon) else 0):
+                if not options.update and judge(cost, noted.get(name))[0]:
+                    break
+                again = measure(programs, root, scratch)
+                cost = Cost(min(cost.instructions, again.instructions), min(cost.calls, again.calls))
+            costs[name] = cost
+            is_fine, text = judge(cost, noted.get(name))
             is_ok &= is_fine
             print(f"{name:50} {costs[name].instructions:14,} {costs[name].calls:8}  {text}", flush=True)
     if options.update:
