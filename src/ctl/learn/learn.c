@@ -311,8 +311,8 @@ Seen look_at_unit(Command *command, const Config *config, const InstanceConfig *
                 *ret_why = "its unit also runs other instances, which cannot be distinguished";
                 return (Seen){};
         }
-        const ServerLook look = server_look(command->root, arena, topology, instance->engine,
-                                            instance->unit, false);
+        const ServerHost host = server_host(command->root, arena, topology);
+        const ServerLook look = server_look(&host, instance->engine, instance->unit, false);
         Seen seen = seen_of_unit(instance);
 
         if (!look.is_all_mapped) {

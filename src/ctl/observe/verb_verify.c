@@ -21,7 +21,7 @@
 typedef struct Verification {
         Command *command;
         const Config *config; /* NULL: not read yet */
-        const Topology *topology;
+        ServerHost host;
 } Verification;
 
 /* Reads the database's own settings, which explain a fall back and limit its sessions; what they need; and why the
@@ -34,7 +34,7 @@ static void read_settings(const Verification *verification, ProofInput *input, S
 
         if (!config || config->refusal || !config->engine->has_auto)
                 return;
-        const EngineTarget target = figures_target(config, verification->topology);
+        const EngineTarget target = figures_target(config, verification->host.topology);
 
         const Gathered *gathered =
                 owner.gatherer.gather(&owner.gatherer, arena, config->engine, &target);
@@ -62,21 +62,19 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
         Proof *proof = ARENA_NEW(arena, Proof);
         ProofInput input = {.instance = instance,
                             .look = look,
-                            .base_page_bytes = verification->topology->base_page_bytes};
+                            .base_page_bytes = verification->host.topology->base_page_bytes};
 
-        *look = server_look(command->root, arena, verification->topology, engine, instance->unit,
-                            is_glance);
+        *look = server_look(&verification->host, engine, instance->unit, is_glance);
         /* If the controller does not count for an instance that `status NAME` asks for, for people to read, a glance
          * is not enough. */
         if (is_glance && look->is_running && !look->is_counted && command->n_arguments == 1 &&
             command->json == JSON_OFF && !command->is_plugin &&
             text_equals(instance->name, command->arguments[0]))
-                *look = server_look(command->root, arena, verification->topology, engine,
-                                    instance->unit, false);
+                *look = server_look(&verification->host, engine, instance->unit, false);
         if (!is_glance || proof_wants_settings(engine, look)) {
                 if (!verification->config) {
                         verification->config = read_config(command);
-                        verification->topology = probe_topology(command->root, arena);
+                        verification->host.topology = probe_topology(command->root, arena);
                 }
                 input.config = config_find(verification->config, instance->name);
                 input.small_tables = input.config ? seen_small_tables(input.config) : NULL;
@@ -137,8 +135,9 @@ void add_outcomes(Command *command, Status *status) {
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 if (!instance->unit || instance->pages_wanted == 0)
                         continue;
-                if (!verification.topology)
-                        verification.topology = page_sizes_of(command, status);
+                if (!verification.host.root)
+                        verification.host = server_host(command->root, command->arena,
+                                                        page_sizes_of(command, status));
                 instance->proof = prove(&verification, instance, true);
                 instance->outcome = outcome_name(instance->proof->outcome);
                 if (instance->proof->outcome != OUTCOME_UNKNOWN)
@@ -151,7 +150,8 @@ void add_outcomes(Command *command, Status *status) {
 
 ProofList prove_all(Command *command, const Status *status, const char *name, const Config *config,
                     const Topology *topology) {
-        Verification verification = {command, config, topology};
+        Verification verification = {command, config,
+                                     server_host(command->root, command->arena, topology)};
         ProofList proofs = {};
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {

@@ -29,6 +29,7 @@ typedef struct Looker {
         const Root *root;
         Arena *arena; /* the caller's, for results */
         const Topology *topology;
+        const ServerHost *host;
         const Engine *engine; /* NULL: not known */
         const char *unit;
         const char *group; /* NULL: the unit has none */
@@ -161,8 +162,7 @@ static void read_limits(Looker *looker) {
 /* ---- its control group ---- */
 
 static void read_charges(Looker *looker) {
-        const char *hierarchy = unit_cgroup_hierarchy(looker->root);
-        /* Only groups of the unified hierarchy have counts. */
+        const char *hierarchy = looker->host->hierarchy;
         const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
                                                                                     : NULL;
         uint64_t bytes;
@@ -224,7 +224,7 @@ static int walk_pages(Looker *looker, Arena *scratch, Process *member, const cha
 
 static void read_map(Looker *looker, Process *server) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const Devices devices = process_file_hugetlbfs(looker->root, scratch, 0);
+        const Devices *devices = &looker->host->devices;
         ServerLook *look = &looker->look;
         char *maps, *numa_maps;
         int r = read_file(looker, scratch, look->pid, "maps", &maps);
@@ -235,7 +235,7 @@ static void read_map(Looker *looker, Process *server) {
                 leave_out_file(looker, "mappings", r);
         else {
                 look->has_map = true;
-                look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
+                look->map = memory_map_parse(looker->arena, maps, NULL, devices);
         }
         judge_charges(looker);
         /* Otherwise only a walk finds what is mapped. */
@@ -249,7 +249,7 @@ static void read_map(Looker *looker, Process *server) {
         else if ((r = walk_pages(looker, scratch, server, maps, &numa_maps)) < 0)
                 leave_out_file(looker, "pages by node", r);
         else {
-                look->map = memory_map_parse(looker->arena, maps, numa_maps, &devices);
+                look->map = memory_map_parse(looker->arena, maps, numa_maps, devices);
                 judge_charges(looker);
                 look->is_all_mapped = true;
         }
@@ -301,15 +301,29 @@ static bool is_without_server(const Looker *looker, const Process *likeliest) {
         return main_bytes == 0 && (looker->look.has_map || engine->maps_all_at_start);
 }
 
-ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
-                       const Engine *engine, const char *unit, bool is_glance) {
+ServerHost server_host(const Root *root, Arena *arena, const Topology *topology) {
+        return (ServerHost){
+                .root = root,
+                .arena = arena,
+                .topology = topology,
+                .hierarchy = unit_cgroup_hierarchy(root),
+                .groups = unit_cgroup_all(root, arena),
+                .devices = process_file_hugetlbfs(root, arena, 0),
+        };
+}
+
+ServerLook server_look(const ServerHost *host, const Engine *engine, const char *unit,
+                       bool is_glance) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const Root *root = host->root;
+        Arena *arena = host->arena;
         Looker looker = {.root = root,
                          .arena = arena,
-                         .topology = topology,
+                         .topology = host->topology,
+                         .host = host,
                          .engine = engine,
                          .unit = unit,
-                         .group = unit ? unit_cgroup_find(root, arena, unit) : NULL,
+                         .group = index_find(host->groups, unit),
                          .deadline_usec = deadline_in(look_usec_max),
                          .bytes_max = is_glance ? GLANCE_BYTES_MAX : LISTING_BYTES_MAX,
                          .look = {.is_glance = is_glance}};
@@ -343,7 +357,7 @@ ServerLook server_look(const Root *root, Arena *arena, const Topology *topology,
                 judge_charges(&looker);
         }
         const PageUsersInput input = {
-                .topology = topology,
+                .topology = host->topology,
                 .processes = looker.members.items,
                 .n_processes = looker.members.n,
                 .charges = looker.charges.items,

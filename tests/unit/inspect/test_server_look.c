@@ -27,7 +27,9 @@ static ServerLook look_at(const Tree *tree, const char *unit) {
         const Topology *topology =
                 host_make(tree->arena, "sizes 1G 2M\nnode 0 total=16G free=15G 2M=2000/400/0\n");
 
-        return server_look(tree->root, tree->arena, topology, NULL, unit, false);
+        const ServerHost host = server_host(tree->root, tree->arena, topology);
+
+        return server_look(&host, NULL, unit, false);
 }
 
 /* A postmaster and a backend of one segment, with small ones beside it; a helper of a group below, with a segment of its
