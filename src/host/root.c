@@ -287,7 +287,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                 dup3(fd, *kept, O_CLOEXEC);
         if (root->kept && r == 0 && !kept && fd < KEPT_MAX &&
             (text_starts_with(path, PATH_NODES) || text_starts_with(path, PATH_HUGEPAGES) ||
-             text_equals(path, PATH_THP_ENABLED))) {
+             text_starts_with(path, PATH_THP) || text_starts_with(path, PATH_PROC_SYS))) {
                 index_add(root->kept, arena_strdup(root->kept_in, path),
                           arena_memdup(root->kept_in, &fd, sizeof(fd)));
                 fd = -1;
@@ -378,18 +378,15 @@ static int write_text(int directory, const char *name, const NewFile *file) {
 
 static int write_file(const Root *root, const char *path, const NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *slash = strrchr(path, '/');
-
-        if (slash && slash > path) {
-                int made =
-                        make_directories(root, arena_strdup_to(arena, path, slash), file->lasting);
-
-                if (made < 0)
-                        return made;
-        }
         const char *name;
         CLEANUP(close_fd) int parent = open_parent(root, path, &name);
 
+        if (parent == -ENOENT) {
+                parent = make_directories(root, arena_strdup_to(arena, path, name - 1),
+                                          file->lasting);
+                if (parent == 0)
+                        parent = open_parent(root, path, &name);
+        }
         if (parent < 0)
                 return parent;
         const char *draft = arena_printf(arena, ".#%s.%d", name, (int) getpid());
