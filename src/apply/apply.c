@@ -181,7 +181,8 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
 
         root_forget_fault(root);
         do {
-                Topology *now = probe_topology_again(root, arena, apply->input.topology);
+                Topology *now = probe_topology_again(root, arena, apply->input.config,
+                                                     apply->input.topology);
                 int k = topology_page_size_index(now, pool->page_size_bytes);
 
                 balance = NULL;

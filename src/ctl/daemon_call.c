@@ -105,7 +105,7 @@ void progress_begin(Command *command) {
                 .is_terminal = is_terminal && !text_equals(getenv("TERM"), "dumb"),
                 .begun_usec = now_usec,
                 .next_line_usec = now_usec + line_usec,
-                .before = probe_topology(command->root, command->arena),
+                .before = probe_topology(command->root, command->arena, NULL),
         };
 
         command->progress = arena_memdup(command->arena, &progress, sizeof(progress));
@@ -120,7 +120,7 @@ static uint64_t persistent_pages(const Topology *topology, const LedgerPool *poo
 /* Returns "12.1G of 120G, 3.2G a second, 34 s left"; NULL if there is nothing to be written. */
 static const char *describe(const Progress *progress, Arena *arena) {
         const Root *root = progress->command->root;
-        const Topology *now = probe_topology(root, arena);
+        const Topology *now = probe_topology(root, arena, NULL);
         const char *wrong;
         const Ledger *ledger = state_load(root, arena, now->boot_id, &wrong);
         uint64_t done = 0, all = 0, usec = clock_now_usec() - progress->begun_usec;

@@ -370,7 +370,7 @@ static int size_of_settings(Command *command, const Engine *engine, const Settin
 
 static int size_of_engine(Command *command, const Engine *engine) {
         Arena *arena = command->arena;
-        const Topology *topology = probe_topology(command->root, arena);
+        const Topology *topology = probe_topology(command->root, arena, NULL);
         Goal goal = {.command = command,
                      .engine = engine,
                      .page_size_bytes = topology_usual_page_size(topology)};

@@ -110,7 +110,7 @@ static int watch_status(Command *command) {
 
 static const PageUsers *find_all_page_users(Command *command) {
         return page_users_find(command->root, command->arena,
-                               probe_topology(command->root, command->arena));
+                               probe_topology(command->root, command->arena, NULL));
 }
 
 /* Adds the users of pages that hugeplan has added and that no instance needs. */

@@ -92,7 +92,7 @@ static void name_page_users(Command *command, const Status *status,
                             const StatusInstance *instance) {
         size_t n = 0;
         const PageUsers *page_users = page_users_find(
-                command->root, command->arena, probe_topology(command->root, command->arena));
+                command->root, command->arena, probe_topology(command->root, command->arena, NULL));
 
         VEC_FOREACH(user, &page_users->list) {
                 const StatusInstance *of = status_find_unit(status, user->unit);
@@ -197,7 +197,7 @@ static Reason judge_right(Command *command, const StatusInstance *instance) {
 
         if (!config || !instance_needs_group(config))
                 return (Reason){};
-        const Topology *topology = probe_topology(command->root, arena);
+        const Topology *topology = probe_topology(command->root, arena, NULL);
 
         if (topology_kernel_is_before_5_16(topology) ||
             may_have_segments(command->root, arena, topology->limits.shm_group))

@@ -292,11 +292,13 @@ void watch_refresh(Watch *watch) {
         const Topology *topology = keeper_look(watch->keeper)->topology;
         const IdSet nodes = topology_all_nodes(topology);
 
-        if (watch->files.n == 0 || !id_set_equals(&nodes, &watch->files.nodes)) {
+        if (watch->files.n == 0 || !id_set_equals(&nodes, &watch->files.nodes) ||
+            watch->files.n_thp_sizes != topology->thp_sizes.n) {
                 while (watch->files.n > 0)
                         inotify_rm_watch(watch->files.fd,
                                          watch->files.items[--watch->files.n].number);
                 watch->files.nodes = nodes;
+                watch->files.n_thp_sizes = topology->thp_sizes.n;
                 watch_files(watch, topology);
         }
         /* systemd-sysusers and groupdel(8) replace the file, so its directory is watched. */

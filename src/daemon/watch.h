@@ -37,7 +37,8 @@ typedef struct Watch {
                 LoopIo io;
                 WatchedFile items[256];
                 size_t n;
-                IdSet nodes;  /* nodes whose files are watched */
+                IdSet nodes;        /* nodes whose files are watched */
+                size_t n_thp_sizes; /* likewise; 0: their files are no part of the plan */
                 int accounts; /* watch of the directory of PATH_GROUP; 0: the group is not needed */
         } files;
         struct {

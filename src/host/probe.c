@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/config.h"
 #include "host/cgroup_limit.h"
 #include "model/names.h"
 #include "model/thp.h"
@@ -249,11 +250,10 @@ static const char *read_selected(Probe *probe, const char *path) {
         return text ? thp_selected(probe->arena, text) : NULL;
 }
 
-static void probe_thp(Probe *probe) {
+static void probe_thp_files(Probe *probe) {
         Topology *topology = probe->topology;
         Names names = {};
 
-        topology->thp_enabled = read_selected(probe, PATH_THP_ENABLED);
         topology->thp_shmem_enabled = read_selected(probe, PATH_THP_SHMEM);
         topology->thp_defrag = read_selected(probe, PATH_THP_DEFRAG);
         topology->thp_max_ptes_none = read_text(probe, PATH_THP_MAX_PTES_NONE);
@@ -299,7 +299,7 @@ static uint64_t read_base_page(const Probe *probe) {
         return bytes;
 }
 
-Topology *probe_topology(const Root *root, Arena *arena) {
+Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         static const char allowed[] = "Mems_allowed_list:";
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology};
@@ -311,12 +311,16 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         probe_nodes(&probe);
         probe_free_blocks(&probe);
         topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);
-        probe_thp(&probe);
-        probe.topology->limits = (KernelLimits){
-                .shmmax_bytes = read_limit(&probe, PATH_SHMMAX),
-                .shmall_pages = read_limit(&probe, PATH_SHMALL),
-                .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
-        };
+        topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
+        if (!config || thp_resolve(config) != THP_KEEP)
+                probe_thp_files(&probe);
+        topology->limits = (KernelLimits){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        if (!config || config_needs_group(config))
+                topology->limits = (KernelLimits){
+                        .shmmax_bytes = read_limit(&probe, PATH_SHMMAX),
+                        .shmall_pages = read_limit(&probe, PATH_SHMALL),
+                        .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
+                };
         /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
         for (unsigned id = 0; id < ID_SET_MAX; id++)
                 id_set_add(&topology->allowed_nodes, id);
@@ -345,7 +349,8 @@ static bool has_same_nodes(const Probe *probe) {
                           node->has_memory != id_set_has(&with_memory, node->id));
 }
 
-Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *known) {
+Topology *probe_topology_again(const Root *root, Arena *arena, const Config *config,
+                               const Topology *known) {
         Topology *topology = arena_memdup(arena, known, sizeof(*known));
         Probe probe = {root, arena, topology};
 
@@ -355,7 +360,7 @@ Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *k
         ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
                 node->pools = arena_memdup(arena, node->pools, known->n_page_sizes * sizeof(Pool));
         if (!has_same_nodes(&probe) || !probe_counts(root, topology, &(bool){false}))
-                return probe_topology(root, arena);
+                return probe_topology(root, arena, config);
         topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         return topology;
 }

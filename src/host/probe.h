@@ -3,6 +3,7 @@
 
 /* The probe: reads a host's files into a Topology. It writes nothing. */
 
+#include "config/config.h"
 #include "host/root.h"
 #include "model/topology.h"
 
@@ -16,13 +17,15 @@ bool probe_is_switched_off(const Root *root);
 uint64_t probe_page_tables(const Root *root, Arena *arena);
 
 /* Never fails: whatever cannot be read is missing from the topology (no page sizes if the kernel has no
- * hugetlb; node 0 for the whole host if it has no NUMA). */
-Topology *probe_topology(const Root *root, Arena *arena);
+ * hugetlb; node 0 for the whole host if it has no NUMA). Settings that a plan for CONFIG does not depend on (of transparent
+ * huge pages, if they are kept; limits on System V segments, if no instance has any) are not read, unless CONFIG is NULL. */
+Topology *probe_topology(const Root *root, Arena *arena, const Config *config);
 
 /* Reads again what a status depends on: nodes, pools, their counts and the policy of transparent huge pages. The rest,
  * such as the nodes' memory, is copied from KNOWN, an earlier topology of this host. Reads everything if a node or a
  * pool was added or removed. */
-Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *known);
+Topology *probe_topology_again(const Root *root, Arena *arena, const Config *config,
+                               const Topology *known);
 
 /* Reads the page sizes without their counts, which suffice for mount units. */
 Topology *probe_page_sizes(const Root *root, Arena *arena);

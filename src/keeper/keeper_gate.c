@@ -85,8 +85,9 @@ static Look *look_now(const Keeper *keeper, GateView *view) {
 
         root_forget_fault(keeper->root);
         if (seen &&
-            host_use_is_current(keeper->root, seen->use, seen->topology,
-                                probe_topology_again(keeper->root, scratch, seen->topology)) &&
+            host_use_is_current(
+                    keeper->root, seen->use, seen->topology,
+                    probe_topology_again(keeper->root, scratch, input.config, seen->topology)) &&
             root_fault(keeper->root, scratch).error == 0)
                 return seen;
         view_forget(view);

@@ -29,9 +29,10 @@ static Look *look_once(Arena *arena, const LookInput *input) {
         root_forget_fault(root);
         look->config = input->config;
         look->starting = input->starting;
-        look->topology = seen           ? seen->topology
-                         : input->known ? probe_topology_again(root, arena, input->known)
-                                        : probe_topology(root, arena);
+        look->topology = seen ? seen->topology
+                         : input->known
+                                 ? probe_topology_again(root, arena, input->config, input->known)
+                                 : probe_topology(root, arena, input->config);
         look->ledger = input->ledger
                                ? ledger_copy(arena, input->ledger)
                                : state_load(root, arena, look->topology->boot_id, &look->state);

@@ -70,7 +70,7 @@ typedef struct ThpSize {
         const char *shmem_enabled; /* "always", "inherit", "within_size", "advise", "never" */
 } ThpSize;
 
-/* The kernel's limits on System V segments; UINT64_MAX: cannot be read. */
+/* The kernel's limits on System V segments; UINT64_MAX: not known. */
 typedef struct KernelLimits {
         uint64_t shmmax_bytes; /* of one segment */
         uint64_t shmall_pages; /* of all, in base pages */

@@ -67,6 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (size > 0)
                 model_root_add(root, files[data[0] % ARRAY_LEN(files)].path,
                                (const char *) data + 1, size - 1);
-        check_topology(arena, probe_topology(root, arena));
+        check_topology(arena, probe_topology(root, arena, NULL));
         return 0;
 }

@@ -8,7 +8,7 @@
  *     Kernel *kernel = kernel_new("node 0 total=4G free=3G\n");
  *     Root *root = model_root_new(kernel);
  *     root_write_file(root, "/etc/hugeplan.d/10-pg.conf", "[Instance]\nPages=100\n");
- *     Topology *topology = probe_topology(root, arena);
+ *     Topology *topology = probe_topology(root, arena, NULL);
  *
  * It takes the place of src/host/root.c where model_root.c is among a program's own sources (in meson:
  * `dependencies: kernel_model`): all functions of root.h are defined there, so the linker has no reason to

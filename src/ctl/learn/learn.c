@@ -379,8 +379,8 @@ static bool look_while_it_runs(Command *command, const Config *config, const cha
         if (!instance || !instance_is_looked_at(instance) || !is_running(command, instance))
                 return false;
         const char *why;
-        Seen now =
-                look_at_unit(command, config, instance, probe_topology(command->root, arena), &why);
+        Seen now = look_at_unit(command, config, instance,
+                                probe_topology(command->root, arena, NULL), &why);
 
         if (why)
                 log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s",
@@ -435,7 +435,7 @@ int verb_learn(Command *command) {
 
         /* While the database runs it has the pages that it started with. */
         if (is_learning && (!is_running(command, instance) || instance->learned.pages.n == 0)) {
-                const Topology *topology = probe_topology(command->root, command->arena);
+                const Topology *topology = probe_topology(command->root, command->arena, NULL);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 is_known = make_use(command, &lesson, topology, deadline_usec);
@@ -492,7 +492,8 @@ bool learn_for_start(Command *command, const char *name, Learned *ret) {
                 return false;
         uint64_t wait_usec = command->has_timeout ? command->timeout_usec
                                                   : instance->wait_timeout_usec;
-        const Lesson lesson = find_out_ours(command, instance, probe_topology(command->root, arena),
+        const Lesson lesson = find_out_ours(command, instance,
+                                            probe_topology(command->root, arena, NULL),
                                             MIN(gate_timeout_usec, wait_usec / 4));
 
         if (!conclude(command, &lesson))
@@ -511,7 +512,7 @@ bool learn_for_start(Command *command, const char *name, Learned *ret) {
 
 void learn_for_reload(Command *command) {
         const Config *config = read_config(command);
-        const Topology *topology = probe_topology(command->root, command->arena);
+        const Topology *topology = probe_topology(command->root, command->arena, NULL);
 
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0 ||

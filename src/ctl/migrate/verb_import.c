@@ -49,7 +49,7 @@ static const Suggestions *suggestions_find(Command *command) {
         const SuggestInput input = {
                 .arena = arena,
                 .config = read_config(command),
-                .topology = probe_topology(command->root, arena),
+                .topology = probe_topology(command->root, arena, NULL),
                 .sources = &overlay.sources,
                 .gatherer = &owner.gatherer,
                 .processes = &processes,

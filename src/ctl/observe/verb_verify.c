@@ -74,7 +74,7 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
         if (!is_glance || proof_wants_settings(engine, look)) {
                 if (!verification->config) {
                         verification->config = read_config(command);
-                        verification->host.topology = probe_topology(command->root, arena);
+                        verification->host.topology = probe_topology(command->root, arena, NULL);
                 }
                 input.config = config_find(verification->config, instance->name);
                 input.small_tables = input.config ? seen_small_tables(input.config) : NULL;
@@ -168,7 +168,8 @@ Proofs observe(Command *command, const Status *status, const char *name) {
         Arena *arena = command->arena;
         const Look *look = name ? NULL : local_load(command, false, NULL);
         const Config *config = look ? look->config : read_config(command);
-        const Topology *topology = look ? look->topology : probe_topology(command->root, arena);
+        const Topology *topology = look ? look->topology
+                                        : probe_topology(command->root, arena, NULL);
         HostSources sources = host_sources(command->root, arena);
         Proofs proofs = {.list = prove_all(command, status, name, config, topology)};
         const Index *starters = NULL; /* not read yet */

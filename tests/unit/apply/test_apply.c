@@ -198,7 +198,7 @@ static const char *do_plan(void *context, const StoryLine *line) {
         Arena *arena = line->arena;
         const Config *config = story->config ? config_line(arena, "%s", story->config)
                                              : config_make(arena, NULL);
-        const Topology *topology = probe_topology(story->tree->root, arena);
+        const Topology *topology = probe_topology(story->tree->root, arena, NULL);
         const Running running = running_make(arena, text_string(&story->running));
 
         story->ledger->holds = running.holds;
@@ -326,8 +326,8 @@ static const char *do_results(void *context, const StoryLine *line) {
 static const char *do_limits(void *context, const StoryLine *line) {
         const Story *story = context;
         Text text = text_in(line->arena);
-        const PoolLimits limits = apply_limits(line->arena, story->apply,
-                                               probe_topology(story->tree->root, line->arena));
+        const PoolLimits limits = apply_limits(
+                line->arena, story->apply, probe_topology(story->tree->root, line->arena, NULL));
 
         VEC_FOREACH(limit, &limits)
                 text_printf(&text, "%u %s: %" PRIu64 ", %s%s%s%s\n", limit->node,

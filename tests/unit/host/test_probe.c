@@ -55,7 +55,7 @@ static void write_two_nodes(const Tree *tree) {
 
 TREE_TEST(two_nodes) {
         write_two_nodes(tree);
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_true(topology->is_numa);
         assert_int_equal(topology->n_nodes, 2);
@@ -97,7 +97,7 @@ TREE_TEST(reclaimable) {
         Node node = {.id = 2};
 
         write_two_nodes(tree);
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         ARRAY_FOREACH(each, cases, ARRAY_LEN(cases)) {
                 tree_write(tree, "/sys/devices/system/node/node2/meminfo",
@@ -123,7 +123,7 @@ TREE_TEST(page_sizes) {
         tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-99999999999999999999kB");
         tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-18446744073709551615kB");
         tree_write(tree, "/proc/meminfo", "Hugepagesize:      32768 kB\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_int_equal(topology->n_page_sizes, 4);
         assert_text(topology_page_size_names(tree->arena, topology), "64K, 2M, 32M, 1G");
@@ -135,14 +135,16 @@ TREE_TEST(page_sizes) {
 TREE_TEST(default_page_size) {
         write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 0, 0, 0);
         write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
-        assert_true(probe_topology(tree->root, tree->arena)->default_page_size_bytes == 2 * MIB);
+        assert_true(probe_topology(tree->root, tree->arena, NULL)->default_page_size_bytes ==
+                    2 * MIB);
         tree_write(tree, "/proc/meminfo", "Hugepagesize:      16384 kB\n"); /* not there */
-        assert_true(probe_topology(tree->root, tree->arena)->default_page_size_bytes == 2 * MIB);
+        assert_true(probe_topology(tree->root, tree->arena, NULL)->default_page_size_bytes ==
+                    2 * MIB);
 }
 
 /* An empty tree: nothing is known, and nothing breaks. */
 TREE_TEST(nothing_there) {
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_false(topology->is_numa);
         assert_int_equal(topology->n_nodes, 1);
@@ -162,7 +164,7 @@ TREE_TEST(not_numa) {
                    "Hugepagesize: 2048 kB\n");
         tree_write(tree, "/proc/sys/vm/compact_memory", "");
         write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 7, 6, 0);
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_false(topology->is_numa);
         assert_int_equal(topology->nodes[0].pools[0].total_pages, 7);
@@ -182,7 +184,7 @@ TREE_TEST(old_kernel) {
                                                  "hugepages-2048kB/surplus_hugepages"),
                          0);
         tree_write(tree, "/sys/devices/system/node/node2/meminfo", "Node 2 MemTotal: 0 kB\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_true(topology_node(topology, 0)->has_memory);
         assert_false(topology_node(topology, 2)->has_memory); /* by MemTotal */
@@ -197,7 +199,7 @@ TREE_TEST(odd_node_names) {
         tree_mkdir(tree, "/sys/devices/system/node/node1024");
         tree_mkdir(tree, "/sys/devices/system/node/node-1");
         tree_mkdir(tree, "/sys/devices/system/node/power");
-        assert_int_equal(probe_topology(tree->root, tree->arena)->n_nodes, 1);
+        assert_int_equal(probe_topology(tree->root, tree->arena, NULL)->n_nodes, 1);
 }
 
 TREE_TEST(buddyinfo) {
@@ -209,7 +211,7 @@ TREE_TEST(buddyinfo) {
                    "Node 9, zone   Normal      5      5      5\n"
                    "rubbish\n"
                    "Node x, zone y\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_int_equal(topology->nodes[0].free_blocks[0], 11);
         assert_int_equal(topology->nodes[0].n_orders, 3);
@@ -227,7 +229,7 @@ TREE_TEST(long_buddyinfo) {
         for (int i = 0; i < 200; i++)
                 text_printf(&text, " %d", i + 1);
         tree_write(tree, "/proc/buddyinfo", text.string);
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_int_equal(topology->nodes[0].free_blocks[BUDDY_ORDERS - 1], BUDDY_ORDERS);
         assert_true(topology->nodes[1].free_bytes == 7000000 * KIB);
@@ -239,7 +241,7 @@ TREE_TEST(thp) {
                    "always inherit madvise [never]\n");
         tree_mkdir(tree, "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB");
         tree_write(tree, "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "1\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_text(topology->thp_enabled, "madvise");
         assert_int_equal(topology->thp_sizes.n, 2);
@@ -247,11 +249,27 @@ TREE_TEST(thp) {
                 assert_text(size->enabled, size->bytes == 64 * KIB ? "never" : NULL);
 }
 
+/* What no plan for the configuration sets is not read. */
+TREE_TEST(settings_of_a_plan) {
+        const Config none = {}, *oracle = config_line(tree->arena, "20-db Engine=oracle Pages=100");
+
+        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
+                   "[always] inherit madvise never\n");
+        tree_write(tree, "/proc/sys/kernel/shmmax", "4096\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena, &none);
+
+        assert_int_equal(topology->thp_sizes.n, 0);
+        assert_true(topology->limits.shmmax_bytes == UINT64_MAX);
+        topology = probe_topology(tree->root, tree->arena, oracle);
+        assert_int_equal(topology->thp_sizes.n, 1);
+        assert_true(topology->limits.shmmax_bytes == 4096);
+}
+
 TREE_TEST(cpuset) {
         tree_write(tree, "/proc/self/status",
                    "Name:\tx\nMems_allowed:\t1\nMems_allowed_list:\t0,2\n"
                    "Threads: 1\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_text(id_set_format(tree->arena, &topology->allowed_nodes), "0,2");
 }
@@ -273,14 +291,14 @@ TREE_TEST(base_page) {
         };
         Root *root;
 
-        assert_int_equal(probe_topology(tree->root, tree->arena)->base_page_bytes, 0);
+        assert_int_equal(probe_topology(tree->root, tree->arena, NULL)->base_page_bytes, 0);
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 tree_write(tree, "/proc/self/smaps", cases[i].smaps);
-                assert_int_equal(probe_topology(tree->root, tree->arena)->base_page_bytes,
+                assert_int_equal(probe_topology(tree->root, tree->arena, NULL)->base_page_bytes,
                                  cases[i].bytes);
         }
         assert_int_equal(root_open("/", &root), 0);
-        assert_int_equal(probe_topology(root, tree->arena)->base_page_bytes, getpagesize());
+        assert_int_equal(probe_topology(root, tree->arena, NULL)->base_page_bytes, getpagesize());
         root_free(root);
 }
 
@@ -288,7 +306,7 @@ TREE_TEST(command_line) {
         tree_write(tree, "/proc/cmdline", "root=/dev/sda1 hugeplan=off quiet\n");
         tree_write(tree, "/proc/sys/kernel/random/boot_id", "a-b-c\n");
         tree_write(tree, "/proc/sys/kernel/osrelease", "6.12.0\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_true(text_has_word(topology->kernel_command_line, "hugeplan=off"));
         assert_true(text_has_word(topology->kernel_command_line, "quiet"));
@@ -302,7 +320,7 @@ TREE_TEST(fresh_counts) {
         Pool pool = {.total_pages = 4711};
 
         write_two_nodes(tree);
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
         Node node = topology->nodes[1];
 
         tree_write(tree, "/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
@@ -326,7 +344,7 @@ TREE_TEST(surplus_of_an_empty_pool) {
         write_two_nodes(tree);
         tree_write(tree, arena_printf(tree->arena, "%s/nr_hugepages", pool), "0\n");
         tree_write(tree, arena_printf(tree->arena, "%s/surplus_hugepages", pool), "2\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_int_equal(topology_pool(topology, 2, 2 * MIB)->total_pages, 0);
         assert_int_equal(topology_pool(topology, 2, 2 * MIB)->surplus_pages, 2);
@@ -340,7 +358,7 @@ TREE_TEST(rubbish_counts) {
                    "lots\n");
         tree_write(tree, "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
                    "-1\n");
-        const Topology *topology = probe_topology(tree->root, tree->arena);
+        const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_false(topology->nodes[0].pools[0].exists);
         assert_false(topology->nodes[1].pools[0].exists);

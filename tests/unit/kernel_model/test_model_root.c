@@ -123,7 +123,7 @@ ROOT_TEST(topology) {
 
         kernel_map(process, &(KernelMap){.n_pages = 4}, &memory);
         kernel_touch(memory, 0);
-        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+        const Topology *topology = probe_topology(fixture->root, fixture->arena, NULL);
 
         assert_true(topology->is_numa);
         assert_int_equal(topology->n_nodes, 3);
@@ -157,7 +157,7 @@ ROOT_TEST(reclaim_file) {
         Kernel *kernel = kernel_new("release 6.18.0\nnode 0 total=1G free=1G\n");
         CLEANUP(root_freep) Root *root = model_root_new(kernel);
 
-        assert_true(probe_topology(root, fixture->arena)->nodes[0].can_reclaim);
+        assert_true(probe_topology(root, fixture->arena, NULL)->nodes[0].can_reclaim);
 }
 
 ROOT_TEST(own_cpuset) {
@@ -165,7 +165,7 @@ ROOT_TEST(own_cpuset) {
         root_write_attribute(fixture->root, PATH_CGROUP "/cgroup.subtree_control", "+cpuset");
         root_write_attribute(fixture->root, PATH_CGROUP "/hugeplan/cpuset.mems", "1");
         kernel_move(kernel_self(fixture->kernel), "/hugeplan");
-        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+        const Topology *topology = probe_topology(fixture->root, fixture->arena, NULL);
 
         assert_false(id_set_has(&topology->allowed_nodes, 0));
         assert_true(id_set_has(&topology->allowed_nodes, 1));
@@ -290,7 +290,7 @@ ROOT_TEST(mount_use) {
 static Apply *begin(const Fixture *fixture, const char *lines) {
         const Config *config =
                 config_line(fixture->arena, "00-host [Host] KeepFree=1M; a %s", lines);
-        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+        const Topology *topology = probe_topology(fixture->root, fixture->arena, NULL);
 
         const ApplyInput input = {
                 .root = fixture->root,
@@ -378,7 +378,7 @@ ROOT_TEST(apply_takes_back) {
         kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 40);
         const Config *config =
                 config_make(arena, "a.conf", "[Instance]\nNodeMemory=0:40M 1:2M\n", NULL);
-        const Topology *topology = probe_topology(fixture->root, arena);
+        const Topology *topology = probe_topology(fixture->root, arena, NULL);
         Ledger *ledger = ledger_of_idle(arena, topology);
 
         ledger_pool(ledger, 0, 2 * MIB)->found_pages = 0;
