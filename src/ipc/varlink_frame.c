@@ -138,7 +138,9 @@ static int append_bytes(const char *bytes, size_t size, void *data) {
         Append *append = data;
         VarlinkBuffer *buffer = append->buffer;
 
-        append->error = buffer_reserve(buffer, size);
+        /* jansson adds a few bytes at a time, for which there nearly always is room. */
+        if (buffer->capacity - buffer->end < size)
+                append->error = buffer_reserve(buffer, size);
         if (append->error < 0)
                 return append->error;
         memcpy(buffer->bytes + buffer->end, bytes, size);
@@ -186,25 +188,16 @@ int varlink_writer_send(VarlinkWriter *writer, int fd) {
 /* jansson recurses for every level, so nesting is counted before it sees the text. Brackets that do
  * not match are left to jansson, which stops at the first. */
 static bool depth_is_bounded(const char *bytes, size_t length) {
-        bool in_string = false;
         size_t depth = 0;
 
-        for (size_t i = 0; i < length; i++) {
-                char byte = bytes[i];
-
-                if (in_string && byte == '\\')
-                        i++;
-                else if (byte == '"')
-                        in_string = !in_string;
-                else if (in_string)
-                        continue;
-                else if (byte == '{' || byte == '[')
-                        depth++;
-                else if ((byte == '}' || byte == ']') && depth > 0)
-                        depth--;
-                if (depth > VARLINK_DEPTH_MAX)
+        for (size_t i = 0; i < length; i++)
+                if (bytes[i] == '"')
+                        while (++i < length && bytes[i] != '"')
+                                i += bytes[i] == '\\';
+                else if ((bytes[i] == '{' || bytes[i] == '[') && ++depth > VARLINK_DEPTH_MAX)
                         return false;
-        }
+                else if ((bytes[i] == '}' || bytes[i] == ']') && depth > 0)
+                        depth--;
         return true;
 }
 
