@@ -82,14 +82,21 @@ void memory_end(void) {
         _exit(EXIT_CODE);
 }
 
-void *memory_new(size_t size) {
-        void *memory = calloc(1, MAX(size, (size_t) 1));
-
+/* MEMORY is from the heap, or NULL. */
+static void *or_from_reserve(void *memory, size_t size) {
         if (!memory)
                 memory = take_from_reserve(size);
         if (!memory)
                 memory_end();
         return memory;
+}
+
+void *memory_new(size_t size) {
+        return or_from_reserve(calloc(1, MAX(size, (size_t) 1)), size);
+}
+
+void *memory_new_unset(size_t size) {
+        return or_from_reserve(malloc(MAX(size, (size_t) 1)), size);
 }
 
 void memory_free(void *memory) {

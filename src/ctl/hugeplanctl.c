@@ -239,7 +239,7 @@ static int run_verb(Command *command, const char *name) {
 int main(int argc, char **argv) {
         if (geteuid() == 0)
                 environment_reduce(environ);
-        json_set_alloc_funcs(memory_new, memory_free);
+        json_set_alloc_funcs(memory_new_unset, memory_free);
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
         Command command = {.arena = arena, .root_name = "/", .render = output_options()};

@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         Options options;
 
-        json_set_alloc_funcs(memory_new, memory_free);
+        json_set_alloc_funcs(memory_new_unset, memory_free);
         mallopt(M_ARENA_MAX, 1); /* the threads allocate little: they need no heap of their own */
         int r = parse_options(argc, argv, &options);
 

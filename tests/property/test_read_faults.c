@@ -519,7 +519,7 @@ int main(int argc, char **argv) {
                 stride = MAX(stride, 17u);
                 heap_stride = MAX(heap_stride, 40u);
         }
-        json_set_alloc_funcs(memory_new, memory_free);
+        json_set_alloc_funcs(memory_new_unset, memory_free);
         setvbuf(stdout, NULL, _IOLBF, 0);
         test_what_is_told();
         /* A file that stays unreadable over two starts: in the first its instance is remembered,
