@@ -89,10 +89,10 @@ json_t *status_to_json(const Status *status, bool is_brief) {
                           count_to_json(pool->cover_pages)));
         json_t *reserved = VEC_TO_JSON(
                 part, &status->reserved,
-                json_pack("{ss? ss? so so so sb}", "unit", part->unit, "instance", part->instance,
-                          "pageSizeBytes", count_to_json(part->page_size_bytes), "pages",
-                          count_to_json(part->pages), "nodes",
-                          id_set_is_empty(&part->nodes) ? json_null() : ids_to_json(&part->nodes),
+                json_pack(is_brief ? "{ss* ss* so so so* sb}" : "{ss? ss? so so so? sb}", "unit",
+                          part->unit, "instance", part->instance, "pageSizeBytes",
+                          count_to_json(part->page_size_bytes), "pages", count_to_json(part->pages),
+                          "nodes", id_set_is_empty(&part->nodes) ? NULL : ids_to_json(&part->nodes),
                           "likely", part->is_likely));
         return json_pack("{s{ss ss? ss? ss? ss ss*} so so so so so so so}", "host", "verdict",
                          verdict_name(status->verdict), "transparentHugePages", status->thp,
