@@ -73,12 +73,13 @@ static const char *set_word(KeyTarget *target, const ConfigKey *key, const char 
 /* Adds every word of a list; a list without any word is refused. */
 static const char *add_words(KeyTarget *target, const char *value,
                              const char *(*add)(KeyTarget *target, const char *word)) {
-        const char *rest = value, *wrong = refuse(target, value);
-        char *word;
+        const char *rest = value, *wrong = NULL;
+        char *word = text_next_word(target->arena, &rest, ", ");
 
-        while ((word = text_next_word(target->arena, &rest, ", ")))
-                if ((wrong = add(target, word)))
-                        break;
+        if (!word)
+                return refuse(target, value);
+        for (; word && !wrong; word = text_next_word(target->arena, &rest, ", "))
+                wrong = add(target, word);
         return wrong;
 }
 
