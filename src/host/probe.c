@@ -301,15 +301,16 @@ static uint64_t read_base_page(const Probe *probe) {
 
 Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         static const char allowed[] = "Mems_allowed_list:";
+        CLEANUP(arena_freep) Arena *scratch = arena_new(); /* some files have kilobytes */
         Topology *topology = probe_page_sizes(root, arena);
-        Probe probe = {root, arena, topology};
-        const char *status = read_text(&probe, PATH_SELF_STATUS), *line;
+        Probe probe = {root, arena, topology}, passing = {root, scratch, topology};
+        const char *status = read_text(&passing, PATH_SELF_STATUS), *line;
 
         /* A captured host may lack the file. */
         topology->has_no_sysfs = root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE);
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
-        probe_free_blocks(&probe);
+        probe_free_blocks(&passing);
         topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);
         topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         if (!config || thp_resolve(config) != THP_KEEP)
@@ -324,7 +325,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
         for (unsigned id = 0; id < ID_SET_MAX; id++)
                 id_set_add(&topology->allowed_nodes, id);
-        while (status && (line = text_next_word(arena, &status, "\n")))
+        while (status && (line = text_next_word(scratch, &status, "\n")))
                 if (text_starts_with(line, allowed))
                         id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
         topology->no_hugetlb_limit = cgroup_limit_judge(root);

@@ -73,10 +73,10 @@ bool probe_is_switched_off(const Root *root) {
 }
 
 Topology *probe_page_sizes(const Root *root, Arena *arena) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Topology *topology = ARENA_NEW(arena, Topology);
-        const char *meminfo = probe_text(root, arena, PATH_MEMINFO);
-
-        uint64_t bytes = probe_meminfo(arena, meminfo, "Hugepagesize");
+        const char *meminfo = probe_text(root, scratch, PATH_MEMINFO);
+        uint64_t bytes = probe_meminfo(scratch, meminfo, "Hugepagesize");
 
         list_page_sizes(root, arena, topology);
         if (topology_page_size_index(topology, bytes) >= 0)
@@ -84,8 +84,8 @@ Topology *probe_page_sizes(const Root *root, Arena *arena) {
         else if (topology->n_page_sizes > 0) /* the smallest, if meminfo has no existing size */
                 topology->default_page_size_bytes =
                         topology->page_sizes[topology->n_page_sizes - 1].bytes;
-        topology->swap_bytes = probe_meminfo(arena, meminfo, "SwapTotal");
-        topology->cma_bytes = probe_meminfo(arena, meminfo, "CmaTotal");
+        topology->swap_bytes = probe_meminfo(scratch, meminfo, "SwapTotal");
+        topology->cma_bytes = probe_meminfo(scratch, meminfo, "CmaTotal");
         return topology;
 }
 
