@@ -12,7 +12,6 @@
 #include "status/pending.h"
 #include "systemd/dropin_check.h"
 
-#include <malloc.h>
 #include <sys/epoll.h>
 
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
@@ -206,8 +205,6 @@ static void end_round(Manager *manager) {
                 boot_open_guard(&manager->lasting.boot_guard);
         manager->rounds.is_of_reload = false;
         manager->listener(manager, MANAGER_SETTLED);
-        /* A round leaves holes in the heap, and usually nothing follows for a long time. */
-        malloc_trim(0);
 }
 
 static int perform(void *argument) {
@@ -371,6 +368,7 @@ void manager_freep(Manager **at) {
         loop_unset(&manager->rounds.retry);
         loop_unset(&manager->notice.alive);
         loop_unset(&manager->clients.due);
+        loop_unset(&manager->clients.rest);
         watch_stop(&manager->watch);
         units_free(&manager->units);
         worker_free(manager->writer.worker);

@@ -46,6 +46,7 @@ struct Manager {
         struct {
                 Client *first;
                 LoopTimer due;       /* runs the clients that are due */
+                LoopTimer rest;      /* gives memory back */
                 VEC(Belief) beliefs; /* which reported sizes were accepted */
                 Arena *beliefs_arena;
         } clients;

@@ -4,6 +4,8 @@
 #include "render/status_json.h"
 #include "runtime/clock.h"
 
+#include <malloc.h>
+
 /* ---- Describe, Plan ---- */
 
 /* The texts shared by all clients of one look. */
@@ -255,7 +257,13 @@ static bool notify_gates(Manager *manager, ManagerNews news, bool *ret_wants_rou
         return is_any_starting;
 }
 
+/* Rounds and answers leave holes in the heap, and usually nothing follows for a long time. */
+static void on_rest(void *userdata UNUSED) {
+        malloc_trim(0);
+}
+
 void clients_notify(Manager *manager, ManagerNews news) {
+        static const uint64_t rest_usec = USEC_PER_SEC;
         CLEANUP(description_done) Description description = {};
         bool wants_round;
         bool is_any_starting = notify_gates(manager, news, &wants_round);
@@ -275,6 +283,9 @@ void clients_notify(Manager *manager, ManagerNews news) {
         }
         if (wants_round)
                 manager_begin_round(manager, KEEPER_FRESH);
+        if (!loop_is_set(&manager->clients.rest))
+                loop_set(manager->loop, &manager->clients.rest, clock_now_usec() + rest_usec,
+                         on_rest, NULL);
 }
 
 const VarlinkInterface manager_interface = {
