@@ -34,6 +34,9 @@ WAIT = '{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"bench0"}
 RELOAD = '{"method":"org.hugeplan.Manager.Reload"}'
 GET_INFO = '{"method":"org.varlink.service.GetInfo"}'
 
+# Seconds after which a file is as at a boot: until then it might still change in the same instant, and is read each time.
+SETTLED = 4
+
 # As hugeplan.service has it (LimitNOFILE=), or as many as may be had here.
 DESCRIPTORS = min(24576, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 MANY_FILES = ["prlimit", f"--nofile={DESCRIPTORS}"]
@@ -99,6 +102,7 @@ def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
     for index in range(instances):
         describe(index, pages, pool)
     refuse_mistakes()
+    time.sleep(SETTLED)
 
 
 def refuse_mistakes() -> None:

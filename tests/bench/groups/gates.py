@@ -29,7 +29,6 @@ from running import (
     output_of,
 )
 
-from .status import SETTLED
 
 INSTANCES = 300
 HELD_UP_SEC = 3
@@ -43,7 +42,6 @@ def measure(report: Report) -> None:
     rounds, rows = report.rounds(11), []
     configure(INSTANCES, 1, pool)
     with child([*MANY_FILES, HUGEPLAND], SOCKET):
-        time.sleep(SETTLED)
         for n in 100, INSTANCES:
             found = [output_of(crowd(n, "--each")) for _ in range(rounds)]
             fewest = int(min(passed for _, passed in found))

@@ -12,12 +12,13 @@ first page and after the last, watches, and an answer for each instance."""
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 from goals import GOALS
 from pools import Pool, find_pool
 from report import FellShort, Report, Way
-from running import HELPERS, HUGEPLAND, LEDGER, configure, describe, find_program, run, write_file
+from running import HELPERS, HUGEPLAND, LEDGER, SETTLED, configure, describe, find_program, run, write_file
 
 SIZES = (64, 1024, 4096)
 TUNED = Path("/etc/tuned")
@@ -38,6 +39,7 @@ def measure(report: Report) -> None:
             configure(0, 0, pool, TransparentHugePages="madvise")
             for index, share in enumerate((pages - 2 * (pages // 3), pages // 3, pages // 3)):
                 describe(index, share, pool)
+            time.sleep(SETTLED)
             report.compare(f"Boot job, {pages:,} pages of {pool.size_name}: CPU of all processes", "ms",
                            job_ways(pool, pages, before), report.rounds(21))
         measure_writes(report, pool, SIZES[-1], before)

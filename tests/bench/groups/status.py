@@ -12,7 +12,6 @@ bytes and reads nothing. Clients that ask at the same time are answered from one
 from __future__ import annotations
 
 import statistics
-import time
 from pathlib import Path
 
 from goals import GOALS, number, plural, times
@@ -35,7 +34,6 @@ from running import (
 )
 
 INSTANCES = (0, 3, 10, 100, 300)
-SETTLED = 4  # seconds after which a file is no longer read each time, for it might still change in the same instant
 STATUS_COLUMNS = ("instances", "hugeplanctl status", "from … to", "hugeadm", "hugeplan is", "wanted", "met", "of the floor",
                   "an empty program")
 
@@ -56,7 +54,6 @@ def measure(report: Report) -> None:
         if instances in (3, 300):
             starts += measure_start(report, instances)
         with child([HUGEPLAND], SOCKET) as daemon:
-            time.sleep(SETTLED)
             rows.append(compare_status(report, instances))
             if instances in (3, 300):
                 measure_answers(report, daemon.pid, instances)
@@ -86,7 +83,6 @@ def measure_start(report: Report, instances: int) -> list[list[str]]:
     ways = [Way("start", lambda: run([HUGEPLAND], is_daemon=True).wall_msec), Way("nop", lambda: run(NOP).wall_msec)]
     found = report.take_turns(ways, report.rounds(61), {})
     with child([HUGEPLAND], SOCKET):
-        time.sleep(SETTLED)
         gates = [run([HUGEPLANCTL, "wait", "bench1"]).wall_msec for _ in range(report.rounds(61))]
     return [report.row(f"start, {plural(instances, 'instance')}", found["start"]),
             report.row(f"gate, {plural(instances, 'instance')}", gates)]
