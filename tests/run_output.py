@@ -47,12 +47,12 @@ def check_locale(root: Root) -> None:
 
 def check_width(root: Root) -> None:
     for width in (60, 80, 200):
-        lines = root.run("verify", "pg", COLUMNS=str(width)).stdout.splitlines()
+        lines = root.run("status", "pg", COLUMNS=str(width)).stdout.splitlines()
         check(max(map(len, lines)) <= width, f"{width}: {lines}")
-    check(len(root.run("verify", "pg", COLUMNS="200").stdout.splitlines())
-          < len(root.run("verify", "pg", COLUMNS="60").stdout.splitlines()), "what fits is not broken")
+    check(len(root.run("status", "pg", COLUMNS="200").stdout.splitlines())
+          < len(root.run("status", "pg", COLUMNS="60").stdout.splitlines()), "what fits is not broken")
     for width in ("0", "nonsense", "-1"):
-        check(root.run("verify", "pg", COLUMNS=width).stdout == root.run("verify", "pg").stdout, width)
+        check(root.run("status", "pg", COLUMNS=width).stdout == root.run("status", "pg").stdout, width)
 
 
 def check_columns(root: Root) -> None:

@@ -16,25 +16,13 @@ static int compare_address(const void *key, const void *mapping) {
         return address < other ? -1 : address > other;
 }
 
-/* "7f6957600000 bind:1 file=... huge ...": returns the word after the first address that has huge pages. */
-static const char *find_policy(Arena *arena, const char *numa_maps) {
-        const char *line = numa_maps ? strstr(numa_maps, " huge") : NULL, *word;
-
-        while (line && line > numa_maps && line[-1] != '\n')
-                line--;
-        if (!line || !text_next_word(arena, &line, " "))
-                return NULL;
-        word = text_next_word(arena, &line, " \n");
-        return word ? text_printable(arena, word) : NULL;
-}
-
 MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,
                            const Devices *hugetlbfs) {
         /* From MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2). */
         static const char *const unnamed[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
         HugeMappings huge = numa_maps ? process_parse_numa_maps(arena, numa_maps)
                                       : (HugeMappings){};
-        MemoryMap map = {.policy = find_policy(arena, numa_maps)};
+        MemoryMap map = {};
         MapsLine line;
 
         while (process_next_map(arena, &maps, &line)) {
@@ -45,7 +33,6 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
                                  bsearch(&line.start, huge.items, huge.n, sizeof(*huge.items),
                                          compare_address);
 
-                map.n_mappings++;
                 if (pages == MAPS_HUGE || is_listed) {
                         map.huge_bytes = add_saturated(map.huge_bytes, bytes);
                         continue;

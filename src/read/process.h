@@ -139,7 +139,6 @@ int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_b
  * V segment or a memfd. numa_maps does, but walks all pages of the process: it is read only if the kind of pages is in
  * doubt. Sources: Documentation/filesystems/proc.rst, fs/proc/task_mmu.c. */
 typedef struct MemoryMap {
-        size_t n_mappings;
         uint64_t huge_bytes;     /* certainly of huge pages */
         uint64_t doubtful_bytes; /* of huge or small pages: only maps was read */
         /* Small pages of mappings that are large enough for a database's main memory, or shared and anonymous, which
@@ -148,7 +147,6 @@ typedef struct MemoryMap {
         uint64_t shared_bytes, sysv_bytes;
         uint64_t private_bytes, private_largest_bytes;
         uint64_t unnamed_bytes; /* small pages, shared, of no file; of any size */
-        const char *policy;     /* of its first huge pages: "default", "bind:1"; NULL: not known */
 } MemoryMap;
 
 /* Parses /proc/PID/maps and NUMA_MAPS, which may be NULL; HUGETLBFS: devices of the process's hugetlbfs mounts. */

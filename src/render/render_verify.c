@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "render/views.h"
 
-#include "demand/page_counts.h"
 #include "status/json_value.h"
 
 /* ---- text ---- */
@@ -92,45 +91,6 @@ static void add_waste(Text *text, const WasteList *waste, const RenderOptions *o
         }
 }
 
-char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *options) {
-        Diags problems = diags_in(arena);
-        Text text = text_in(arena);
-
-        add_headline(&text, proofs, options);
-        add_instances(&text, proofs, options);
-        /* Fall backs and deviations, in the order of the table. */
-        VEC_FOREACH(proof, &proofs->list)
-                proof_add_problems(proof, SEVERITY_ERROR, &problems);
-        if (problems.list.n > 0)
-                text_add(&text, "\n");
-        VEC_FOREACH(problem, &problems.list)
-                render_problem(&text, problem, ": ", options);
-        add_waste(&text, &proofs->waste, options);
-        return text.string;
-}
-
-/* ---- one instance ---- */
-
-static void add_pages(Text *text, const Proof *proof, const RenderOptions *options) {
-        Arena *arena = text->arena;
-
-        render_field(text, options, "Wanted",
-                     arena_printf(arena, "%s, on nodes %s",
-                                  format_page_count_and_size(arena, proof->wanted_pages,
-                                                             proof->page_size_bytes),
-                                  render_nodes(arena, proof->instance->nodes,
-                                               proof->instance->n_nodes)));
-        VEC_FOREACH(user, &proof->look->pages)
-                render_field(text, options, "Mapped", page_user_format_use(arena, user));
-        if (proof->look->is_running && proof->look->pages.n == 0 &&
-            proof->outcome != OUTCOME_UNKNOWN)
-                render_field(text, options, "Mapped", "none");
-        if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
-                render_field(text, options, "Small",
-                             arena_printf(arena, "up to %s in small pages instead",
-                                          format_size(arena, proof->small_bytes)));
-}
-
 /* Adds the page tables: those of now, and those with small pages, at worst. */
 static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
@@ -151,61 +111,28 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
         render_field(text, options, "Tables", line.string);
 }
 
-static void add_limits(Text *text, const ServerLook *look, const RenderOptions *options) {
-        Arena *arena = text->arena;
-        const char *lock = look->memory_lock; /* bytes, or "unlimited" */
-        Text line = text_in(arena);
-        uint64_t bytes;
-
-        VEC_FOREACH(limit, &look->limits)
-                text_add_item(&line, arena_printf(arena, "at most %s",
-                                                  format_page_count(arena, limit->pages,
-                                                                    limit->page_size_bytes)));
-        if (look->memory_nodes)
-                text_add_item(&line, arena_printf(arena, "memory of nodes %s", look->memory_nodes));
-        if (look->map.policy)
-                text_add_item(&line, arena_printf(arena, "policy %s", look->map.policy));
-        if (lock)
-                text_add_item(&line,
-                              arena_printf(arena, "memlock %s",
-                                           parse_u64(lock, &bytes) == 0 ? format_size(arena, bytes)
-                                                                        : lock));
-        if (look->thp)
-                text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
-        render_field(text, options, "In force", line.string);
-}
-
-char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
-                   const RenderOptions *options) {
-        const ServerLook *look = proof->look;
+char *render_proofs(Arena *arena, const Proofs *proofs, bool has_details,
+                    const RenderOptions *options) {
+        Diags problems = diags_in(arena);
         Text text = text_in(arena);
 
-        render_add_marked(&text, options, proof->is_as_planned ? MARK_GOOD : MARK_BAD,
-                          proof_word(arena, proof));
-        render_name(&text, options, proof->instance->name);
-        render_field(&text, options, "Unit",
-                     proof->instance->unit ? proof->instance->unit : "none");
-        if (look->pid > 0)
-                render_field(
-                        &text, options, "Server",
-                        arena_printf(arena, "pid %" PRIu64 ", %s%s%s", look->pid, look->command,
-                                     look->age_usec > 0 ? ", started " : "",
-                                     look->age_usec > 0
-                                             ? arena_printf(arena, "%s ago",
-                                                            proof_format_age(arena, look->age_usec))
-                                             : ""));
-        if (proof->page_size_bytes > 0)
-                add_pages(&text, proof, options);
-        add_tables(&text, proof, options);
-        add_limits(&text, look, options);
-        VEC_FOREACH(missing, &look->missing)
-                render_field(&text, options, "Left out", *missing);
-        VEC_FOREACH(deviation, &proof->deviations)
-                render_field(&text, options, "But", deviation->text);
-        if (proof->why && proof->outcome == OUTCOME_FELL_BACK)
-                render_field(&text, options, "Why", proof->why);
-        render_field(&text, options, "What to do", proof->remedy);
-        add_waste(&text, waste, options);
+        add_headline(&text, proofs, options);
+        add_instances(&text, proofs, options);
+        /* Fall backs and deviations, in the order of the table. */
+        VEC_FOREACH(proof, &proofs->list) {
+                proof_add_problems(proof, SEVERITY_ERROR, &problems);
+                if (!has_details)
+                        continue;
+                text_add(&text, "\n");
+                add_tables(&text, proof, options);
+                VEC_FOREACH(missing, &proof->look->missing)
+                        render_field(&text, options, "Left out", *missing);
+        }
+        if (problems.list.n > 0)
+                text_add(&text, "\n");
+        VEC_FOREACH(problem, &problems.list)
+                render_problem(&text, problem, ": ", options);
+        add_waste(&text, &proofs->waste, options);
         return text.string;
 }
 
@@ -219,15 +146,11 @@ static json_t *look_to_json(const ServerLook *look) {
                           count_to_json(user->pages), "lowerBound", user->is_lower_bound, "nodes",
                           node_pages_to_json(user->nodes, user->n_nodes)));
 
-        return json_pack("{so ss? so so so so so ss? ss? ss? ss? so so}", "pid",
-                         known_to_json(look->pid), "command", look->command, "runsForSec",
-                         known_to_json(look->age_usec / USEC_PER_SEC), "processes",
-                         count_to_json(look->n_processes), "counted",
+        return json_pack("{so ss? so so so so so so}", "pid", known_to_json(look->pid), "command",
+                         look->command, "runsForSec", known_to_json(look->age_usec / USEC_PER_SEC),
+                         "processes", count_to_json(look->n_processes), "counted",
                          json_boolean(look->is_counted), "pages", pages, "pageTableBytes",
-                         known_to_json(look->page_table_bytes), "memoryNodes", look->memory_nodes,
-                         "policy", look->map.policy, "memlock", look->memory_lock,
-                         "transparentHugePages", look->thp, "limits",
-                         page_counts_to_json(&look->limits), "missing",
+                         known_to_json(look->page_table_bytes), "missing",
                          VEC_TO_JSON(text, &look->missing, json_string(*text)));
 }
 

@@ -57,12 +57,10 @@ json_t *setting_to_json(Arena *arena, const Setting *setting);
 
 /* ---- verify: whether databases run with their huge pages, and what is wasted ---- */
 
-/* Returns all instances, and the waste: how much, of which instance, and since when. */
-char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *options);
-
-/* Returns all that is known about one instance. */
-char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
-                   const RenderOptions *options);
+/* Returns all instances, and the waste: how much, of which instance, and since when. HAS_DETAILS: also the page tables
+ * of each server, and what could not be read. */
+char *render_proofs(Arena *arena, const Proofs *proofs, bool has_details,
+                    const RenderOptions *options);
 
 json_t *proofs_to_json(const Proofs *proofs);
 json_t *proof_to_json(const Proof *proof);

@@ -50,11 +50,6 @@ typedef struct ServerLook {
         MemoryMap map;             /* of the server */
         uint64_t page_table_bytes; /* VmPTE of all its processes; 0: not known */
         uint64_t resident_bytes;   /* the largest VmRSS of a process: small pages only */
-        /* What applies to the server; NULL or 0: not known. */
-        const char *memory_nodes;  /* Mems_allowed_list: its cpuset */
-        const char *thp;           /* "off" if its own flag turns off transparent huge pages */
-        const char *memory_lock;   /* the soft limit: bytes, or "unlimited" */
-        PageCounts limits;         /* hugetlb limits of its control group */
         VEC(const char *) missing; /* figures that could not be read: sentences */
 } ServerLook;
 

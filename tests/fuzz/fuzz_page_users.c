@@ -27,8 +27,6 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         const MemoryMap map = memory_map_parse(arena, texts[3], texts[2], &devices);
 
         require(map.doubtful_bytes == 0 && map.sysv_bytes <= map.shared_bytes);
-        if (map.policy)
-                require_printable(map.policy);
         process_parse_age(arena, texts[0], texts[4], &bytes);
         process_find_field(arena, texts[0], "Mems_allowed_list");
         if (process_parse_smaps_rollup(arena, texts[4], &bytes) == 0)

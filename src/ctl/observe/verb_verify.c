@@ -226,8 +226,6 @@ int verb_verify(Command *command) {
         else if (command->json != JSON_OFF)
                 print_json(command, only ? proof_to_json(only) : proofs_to_json(&proofs));
         else
-                fputs(only ? render_proof(arena, only, &proofs.waste, &command->render)
-                           : render_proofs(arena, &proofs, &command->render),
-                      stdout);
+                fputs(render_proofs(arena, &proofs, only, &command->render), stdout);
         return VEC_ANY(proof, &proofs.list, !proof->is_as_planned) ? EXIT_NOT_READY : EXIT_DONE;
 }

@@ -6,7 +6,6 @@
 #include "inspect/process_files.h"
 #include "model/names.h"
 #include "runtime/deadline.h"
-#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -135,50 +134,15 @@ static Process *find_server(const Looker *looker) {
         return largest;
 }
 
-/* ---- limits in force ---- */
-
-/* "Max locked memory         8388608              8388608              bytes" */
-static void read_limits(Looker *looker) {
-        static const char key[] = "Max locked memory";
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        ServerLook *look = &looker->look;
-        const char *line, *value;
-        char *text;
-
-        if (read_file(looker, scratch, look->pid, "limits", &text) >= 0 &&
-            (line = strstr(text, key))) {
-                line += strlen(key);
-                look->memory_lock =
-                        arena_strdup(looker->arena, text_next_word(scratch, &line, " \n"));
-        }
-        if (read_file(looker, scratch, look->pid, "status", &text) < 0)
-                return;
-        if ((value = process_find_field(scratch, text, "Mems_allowed_list")))
-                look->memory_nodes = text_printable(looker->arena, value);
-        if (text_equals(process_find_field(scratch, text, "THP_enabled"), "0"))
-                look->thp = "off";
-}
-
 /* ---- its control group ---- */
 
 static void read_charges(Looker *looker) {
         const char *hierarchy = looker->host->hierarchy;
         const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
                                                                                     : NULL;
-        uint64_t bytes;
 
         looker->charges = page_charges_read(looker->root, looker->arena, looker->topology, group,
                                             looker->unit);
-        VEC_FOREACH(charge, &looker->charges) {
-                uint64_t size_bytes = charge->page_size_bytes;
-
-                if (root_read_u64(looker->root,
-                                  hugetlb_limit_path(looker->arena, group, size_bytes),
-                                  &bytes) == 0 &&
-                    hugetlb_limit_is_limit(bytes))
-                        *vec_push(looker->arena, &looker->look.limits) =
-                                (PageCount){size_bytes, bytes / size_bytes};
-        }
 }
 
 /* The controller counts only pages mapped since it was enabled: its counts do not hold if processes show more. */
@@ -346,8 +310,6 @@ ServerLook server_look(const ServerHost *host, const Engine *engine, const char 
                 read_map(&looker, server);
                 if (is_without_server(&looker, server))
                         return (ServerLook){.is_glance = is_glance};
-                if (!is_glance)
-                        read_limits(&looker);
                 if (!is_glance && !look->is_counted)
                         walk_others(&looker);
         } else {
