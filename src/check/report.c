@@ -75,7 +75,7 @@ static Counts count(Arena *arena, const Report *report) {
                 Severity severity = finding->diag.severity;
 
                 counts.has_error = counts.has_error ||
-                                   (severity == SEVERITY_ERROR && !finding->hurts);
+                                   (severity == SEVERITY_ERROR && !rule_hurts(&finding->diag));
                 counts.has_warning = counts.has_warning || severity <= SEVERITY_WARNING;
         }
         return counts;

@@ -27,11 +27,7 @@ static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag
                 VEC_FIND(each, &config->host.silenced, text_equals(each->id, diag->id));
         Finding *added = vec_push(arena, silenced_by ? &findings->silenced : &findings->list);
 
-        *added = (Finding){
-                .diag = *diag,
-                .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
-                .silenced_by = silenced_by,
-        };
+        *added = (Finding){.diag = *diag, .silenced_by = silenced_by};
         return added;
 }
 
@@ -54,7 +50,7 @@ void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
         Finding *added = add_finding(run->arena, run->input->config, &found, run->findings);
 
         if (run->instance)
-                *vec_push(run->arena, &added->instances) = run->instance->config->name;
+                added->instance = run->instance->config->name;
 }
 
 void rule_add(RuleRun *run, const Diag *diag) {
@@ -81,7 +77,7 @@ static void add_problem(RuleRun *run, const Diag *problem) {
 
         /* A mistake in a configuration file is not a finding about the instance. */
         if (instance && !text_starts_with(found.id, "config-"))
-                *vec_push(run->arena, &finding->instances) = instance->name;
+                finding->instance = instance->name;
 }
 
 /* ---- places ---- */
@@ -191,44 +187,8 @@ static RuleInstance make_instance(const HostView *input, size_t i) {
         return instance;
 }
 
-/* ---- findings of the same kind ---- */
-
-static bool is_of_kind(const Finding *a, const Finding *b) {
-        return a->instances.n > 0 && b->instances.n > 0 && text_equals(a->diag.id, b->diag.id) &&
-               a->diag.severity == b->diag.severity && a->hurts == b->hurts;
-}
-
-/* Reduces findings of the same kind to one, which names the other instances: only as many as people read; the JSON has
- * all. */
-static void fold(Arena *arena, FindingList *list) {
-        enum { NAMED_MAX = 8 };
-        FindingList folded = {};
-
-        VEC_FOREACH(finding, list) {
-                Finding *first = VEC_FIND(each, &folded, is_of_kind(each, finding));
-
-                if (!first ||
-                    VEC_SUM(each, list, is_of_kind(each, finding)) <= FINDINGS_OF_KIND_MAX)
-                        *vec_push(arena, &folded) = *finding;
-                else
-                        vec_push_all(arena, &first->instances, &finding->instances);
-        }
-        *list = folded;
-        VEC_FOREACH(finding, list) {
-                Text names = text_in(arena);
-
-                for (size_t i = 1; i < finding->instances.n && i < NAMED_MAX; i++)
-                        text_add_item(&names, finding->instances.items[i]);
-                if (finding->instances.n > NAMED_MAX)
-                        text_printf(&names, " and %zu more", finding->instances.n - NAMED_MAX);
-                if (names.length > 0)
-                        finding->diag.text = arena_printf(arena, "%s; so it is with %s",
-                                                          finding->diag.text, names.string);
-        }
-}
-
 static bool is_mistake(const Finding *finding) {
-        return finding->diag.severity == SEVERITY_ERROR && !finding->hurts;
+        return finding->diag.severity == SEVERITY_ERROR && !rule_hurts(&finding->diag);
 }
 
 Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) {
@@ -258,15 +218,14 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
                                         row->find_in_instance(&run, run.instance);
                         }
                 }
-        fold(arena, &findings.list);
-        fold(arena, &findings.silenced);
         /* Mistakes come first, because other findings may follow from them; then errors, warnings and notices, and of
          * each those that hurt first. */
         FindingList sorted = {};
 
         for (int wanted = 0; wanted <= 2 * SEVERITY_NOTICE + 2; wanted++)
                 VEC_FOREACH(finding, &findings.list) {
-                        int rank = 2 * (int) finding->diag.severity + !finding->hurts + 1;
+                        int rank = 2 * (int) finding->diag.severity + !rule_hurts(&finding->diag) +
+                                   1;
 
                         if ((is_mistake(finding) ? 0 : rank) == wanted)
                                 *vec_push(arena, &sorted) = *finding;
@@ -276,7 +235,7 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
 }
 
 size_t findings_count_hurting(const Findings *findings) {
-        return VEC_SUM(finding, &findings->list, finding->hurts);
+        return VEC_SUM(finding, &findings->list, rule_hurts(&finding->diag));
 }
 
 size_t findings_count_mistakes(const Findings *findings) {

@@ -26,9 +26,8 @@ typedef struct RuleInstance {
 
 typedef struct Finding {
         Diag diag;
-        bool hurts;                      /* at the next start of a database, or of the host */
         const SilencedRule *silenced_by; /* NULL: none */
-        VEC(const char *) instances;     /* those concerned, by name; none: the host is */
+        const char *instance;            /* the one concerned, by name; NULL: the host is */
 } Finding;
 
 typedef VEC(Finding) FindingList;
@@ -38,9 +37,6 @@ typedef struct Findings {
         FindingList silenced; /* by SilenceRules= */
         bool is_incomplete;   /* not everything could be read that the rules judge */
 } Findings;
-
-/* More findings of one kind about instances are reduced to the first, which names the other instances. */
-enum { FINDINGS_OF_KIND_MAX = 5 };
 
 /* Returns all findings, which refer to VIEW, with PROBLEMS, which were found by others than rules. */
 Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems);

@@ -44,7 +44,7 @@ static int check_files(Command *command) {
         else if (problems.list.n == 0)
                 puts("No problems found.");
         else
-                fputs(render_problems(command->arena, &problems, &command->render), stdout);
+                fputs(render_problems(command->arena, &problems, false, &command->render), stdout);
         return diags_count(&problems, SEVERITY_ERROR) > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

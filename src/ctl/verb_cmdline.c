@@ -56,7 +56,8 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
         text_printf(&text, "\n%10s: %s\n", "Wanted", *advice->wanted ? advice->wanted : "-");
         text_printf(&text, "%10s: %s\n", "This boot", *advice->present ? advice->present : "-");
         if (advice->problems.list.n > 0)
-                text_printf(&text, "\n%s", render_problems(arena, &advice->problems, options));
+                text_printf(&text, "\n%s",
+                            render_problems(arena, &advice->problems, false, options));
         if (instructions->n > 0)
                 text_printf(&text, "\nWhat to do (%s%s):\n",
                             loader->kind == BOOT_LOADER_UNKNOWN ? "boot loader " : "",

@@ -107,7 +107,7 @@ static int fail_reload(Command *command, const DaemonReply *reply) {
 
         if (command->json != JSON_OFF)
                 print_json(command, json_incref(reply->parameters));
-        fputs(render_problems(command->arena, &problems, &command->render), stderr);
+        fputs(render_problems(command->arena, &problems, false, &command->render), stderr);
         log_line(LOG_ERR, is_refused
                                   ? "the reload is refused, and nothing was changed; 'hugeplanctl "
                                     "reload --force' applies it anyway"
@@ -179,7 +179,7 @@ int verb_plan(Command *command) {
         }
         fputs(render_plan(arena, look->plan, &look->host, look->config, &command->render), stdout);
         if (problems.list.n > 0)
-                printf("\n%s", render_problems(arena, &problems, &command->render));
+                printf("\n%s", render_problems(arena, &problems, false, &command->render));
         if (refusal)
                 printf("\n%s\n", refusal);
         return is_met ? EXIT_DONE : EXIT_NOT_READY;

@@ -538,7 +538,7 @@ int verb_explain(Command *command) {
                                      &command->render),
                       stdout);
                 if (withheld.list.n > 0)
-                        printf("\n%s", render_problems(arena, &withheld, &command->render));
+                        printf("\n%s", render_problems(arena, &withheld, false, &command->render));
         }
         return config->refusal ? EXIT_FAILED : EXIT_DONE;
 }

@@ -18,14 +18,15 @@ static const Problem *find_problem(const char *id) {
                           problem->weight != PROBLEM_ALWAYS && text_equals(problem->id, id));
 }
 
-bool rule_hurts(const char *id) {
-        const Rule *rule = find_rule(id);
-        const Problem *problem = find_problem(id);
+bool rule_hurts(const Diag *problem) {
+        const Rule *rule = find_rule(problem->id);
+        const Problem *kind = find_problem(problem->id);
         ReasonKind reason;
 
-        if (rule || problem)
-                return rule ? rule->hurts : problem->weight == PROBLEM_HURTS;
-        return reason_from_id(id, &reason) == 0 && reason != REASON_CONFIG;
+        return problem->severity != SEVERITY_NOTICE &&
+               (rule   ? rule->hurts
+                : kind ? kind->weight == PROBLEM_HURTS
+                       : reason_from_id(problem->id, &reason) == 0 && reason != REASON_CONFIG);
 }
 
 bool rule_may_be_silenced(const char *id) {

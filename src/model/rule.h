@@ -58,8 +58,8 @@ typedef struct Rule {
 
 extern const Rule rules[RULE_KINDS];
 
-/* Returns whether a problem with that id (also of model/problem.h), if more than a notice, hurts at the next start. */
-bool rule_hurts(const char *id);
+/* Returns whether PROBLEM, of a rule or of model/problem.h, hurts at the next start. */
+bool rule_hurts(const Diag *problem);
 
 /* Returns whether SilenceRules= may name ID: a rule, or another finding about a host. Mistakes in the configuration and
  * instances that do not get their pages cannot be silenced. */

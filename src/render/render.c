@@ -2,6 +2,7 @@
 #include "render/render.h"
 
 #include "base/size.h"
+#include "model/rule.h"
 
 static const struct {
         const char *color, *sign, *ascii;
@@ -100,7 +101,8 @@ static bool is_of_kind(const Diag *a, const Diag *b) {
         return a->severity == b->severity && a->id && text_equals(a->id, b->id);
 }
 
-char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
+char *render_problems(Arena *arena, const Diags *problems, bool is_checked,
+                      const RenderOptions *options) {
         Text text = text_in(arena);
 
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
@@ -111,8 +113,17 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
                         uint64_t n_before = VEC_SUM(each, &problems->list,
                                                     each < problem && is_of_kind(each, problem));
 
+                        if (is_checked &&
+                            (n <= PROBLEMS_OF_KIND_MAX || n_before <= PROBLEMS_OF_KIND_SHOWN))
+                                text_add(&text, "\n");
                         if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
-                                render_problem(&text, problem, ": ", options);
+                                render_problem(
+                                        &text, problem,
+                                        is_checked ? arena_printf(arena, " [%s]%s: ", problem->id,
+                                                                  rule_hurts(problem) ? " (hurts)"
+                                                                                      : "")
+                                                   : ": ",
+                                        options);
                         else if (n_before == PROBLEMS_OF_KIND_SHOWN) {
                                 const Diag rest = {
                                         .severity = problem->severity,

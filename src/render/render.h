@@ -72,8 +72,10 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
 /* Adds "     Pages: 1,081 of 2M", wrapped below the value; LABEL may be "". A VALUE of NULL adds nothing. */
 void render_field(Text *text, const RenderOptions *options, const char *label, const char *value);
 
-/* Returns one problem below the other, errors first. */
-char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
+/* Returns one problem below the other, errors first; of many of one kind only some. IS_CHECKED: as findings, each with
+ * its id and whether it hurts, and an empty line before it. */
+char *render_problems(Arena *arena, const Diags *problems, bool is_checked,
+                      const RenderOptions *options);
 
 /* Returns an instance's verdict in one line, for a gate's log: "pg-main: ready: 1,081 pages ...". */
 char *render_verdict(Arena *arena, const StatusInstance *instance);

@@ -102,7 +102,7 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
         }
         if (lesson->gathered->problems.list.n > 0)
                 text_printf(text, "\n%s",
-                            render_problems(arena, &lesson->gathered->problems, options));
+                            render_problems(arena, &lesson->gathered->problems, false, options));
 }
 
 /* Adds the pages that it maps now, and those that it mapped in earlier runs. */

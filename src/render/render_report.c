@@ -104,7 +104,7 @@ json_t *report_to_json(Arena *arena, const Report *report) {
         VEC_FOREACH(finding, &report->findings) {
                 json_t *problem = problem_to_json(&finding->diag);
 
-                json_object_set_new(problem, "hurts", json_boolean(finding->hurts));
+                json_object_set_new(problem, "hurts", json_boolean(rule_hurts(&finding->diag)));
                 json_array_append_new(findings, problem);
         }
         /* The pages that existed when hugeplan first read the pools in this boot, and those added by others since. */
@@ -188,21 +188,16 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
 
 char *render_findings(Arena *arena, const Findings *findings, const RenderOptions *options) {
         Text text = text_in(arena);
-        bool has_rule = false;
+        Diags problems = diags_in(arena);
 
         if (findings->list.n == 0 && !findings->is_incomplete)
                 text_add(&text, "No problems found.\n");
         else
                 add_headline(&text, findings, options);
-        VEC_FOREACH(finding, &findings->list) {
-                text_add(&text, "\n");
-                render_problem(&text, &finding->diag,
-                               arena_printf(arena, " [%s]%s: ", finding->diag.id,
-                                            finding->hurts ? " (hurts)" : ""),
-                               options);
-                has_rule = has_rule || rule_may_be_silenced(finding->diag.id);
-        }
-        if (has_rule)
+        VEC_FOREACH(finding, &findings->list)
+                diags_add(&problems, &finding->diag);
+        text_add(&text, render_problems(arena, &problems, true, options));
+        if (VEC_ANY(finding, &findings->list, rule_may_be_silenced(finding->diag.id)))
                 text_add(&text, "\nhugeplan-rules(7) explains the ids in brackets\n");
         Text places = text_in(arena);
         const SilencedRule *last = NULL;
@@ -223,9 +218,8 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
 static json_t *finding_to_json(Arena *arena, const Finding *finding) {
         json_t *json = problem_to_json(&finding->diag);
 
-        json_object_set_new(json, "instances",
-                            VEC_TO_JSON(name, &finding->instances, json_string(*name)));
-        json_object_set_new(json, "hurts", json_boolean(finding->hurts));
+        json_object_set_new(json, "instances", json_pack("[s*]", finding->instance));
+        json_object_set_new(json, "hurts", json_boolean(rule_hurts(&finding->diag)));
         json_object_set_new(
                 json, "documentation",
                 json_string(arena_printf(arena, "hugeplan-rules(7), %s", finding->diag.id)));

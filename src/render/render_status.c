@@ -158,7 +158,7 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_page_users(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");
-                text_add(&text, render_problems(arena, &status->problems, options));
+                text_add(&text, render_problems(arena, &status->problems, false, options));
         }
         return text.string;
 }

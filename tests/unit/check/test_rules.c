@@ -389,7 +389,7 @@ TEST(order) {
 
         assert_int_equal(findings.list.n, 3);
         assert_text(findings.list.items[0].diag.id, "pg-short");
-        assert_true(findings.list.items[0].hurts);
+        assert_true(rule_hurts(&findings.list.items[0].diag));
         assert_text(findings.list.items[1].diag.id, "pg-try");
         assert_text(findings.list.items[2].diag.id, "plan-70");
         assert_int_equal(findings_count_hurting(&findings), 1);
@@ -433,10 +433,10 @@ TEST(what_may_be_silenced) {
         assert_true(rule_may_be_silenced("conflict-tuned"));
         assert_false(rule_may_be_silenced("config-bad-value"));
         assert_false(rule_may_be_silenced("fragmented"));
-        assert_true(rule_hurts("fragmented"));
-        assert_true(rule_hurts("conflict-sysctl"));
-        assert_false(rule_hurts("config-bad-value"));
-        assert_false(rule_hurts("pg-try"));
+        assert_true(rule_hurts(&(Diag){.id = "fragmented"}));
+        assert_true(rule_hurts(&(Diag){.id = "conflict-sysctl"}));
+        assert_false(rule_hurts(&(Diag){.id = "config-bad-value"}));
+        assert_false(rule_hurts(&(Diag){.id = "pg-try"}));
 }
 
 TEST(slice_paths) {
