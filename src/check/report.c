@@ -3,19 +3,7 @@
 
 #include "base/text.h"
 
-enum { NAMES_MAX = 3, MISSING_MAX = 8 };
-
-/* Returns "orders", "orders, sales", or "a, b, c and 7 more". */
-static char *some_of(Arena *arena, const SourceNames *names) {
-        size_t n_shown = names->n > NAMES_MAX + 1 ? NAMES_MAX : names->n;
-        Text text = text_in(arena);
-
-        for (size_t i = 0; i < n_shown; i++)
-                text_add_item(&text, names->items[i]);
-        if (n_shown < names->n)
-                text_printf(&text, " and %zu more", names->n - n_shown);
-        return arena_strdup(arena, text_string(&text));
-}
+enum { MISSING_MAX = 8 };
 
 /* ---- findings ---- */
 
@@ -48,28 +36,25 @@ static void add_findings(Arena *arena, Report *report) {
 /* ---- the verdict ---- */
 
 typedef struct Counts {
-        SourceNames barred;   /* may not start */
-        SourceNames degraded; /* may start without all of their pages */
-        SourceNames wrong;    /* do not run as planned */
-        SourceNames unknown;  /* run, and cannot be judged */
+        size_t n_barred;   /* may not start */
+        size_t n_degraded; /* may start without all of their pages */
+        size_t n_wrong;    /* do not run as planned */
+        size_t n_unknown;  /* run, and cannot be judged */
         size_t n_hurting;
         bool has_error, has_warning;
 } Counts;
 
-static Counts count(Arena *arena, const Report *report) {
+static Counts count(const Report *report) {
         Counts counts = {.n_hurting = findings_count_hurting(report->checked)};
 
         ARRAY_FOREACH(each, report->status->instances, report->status->n_instances) {
-                if (!verdict_lets_start(each->verdict))
-                        *vec_push(arena, &counts.barred) = each->name;
-                else if (each->verdict != VERDICT_READY)
-                        *vec_push(arena, &counts.degraded) = each->name;
+                counts.n_barred += !verdict_lets_start(each->verdict);
+                counts.n_degraded += verdict_lets_start(each->verdict) &&
+                                     each->verdict != VERDICT_READY;
         }
         VEC_FOREACH(proof, &report->proofs->list) {
-                if (proof->outcome == OUTCOME_UNKNOWN)
-                        *vec_push(arena, &counts.unknown) = proof->instance->name;
-                else if (!proof->is_as_planned)
-                        *vec_push(arena, &counts.wrong) = proof->instance->name;
+                counts.n_unknown += proof->outcome == OUTCOME_UNKNOWN;
+                counts.n_wrong += proof->outcome != OUTCOME_UNKNOWN && !proof->is_as_planned;
         }
         VEC_FOREACH(finding, &report->findings) {
                 Severity severity = finding->diag.severity;
@@ -81,56 +66,38 @@ static Counts count(Arena *arena, const Report *report) {
         return counts;
 }
 
-/* Adds "; may not start: orders, sales". */
-static void say_names(Text *text, const char *what, const SourceNames *names) {
-        if (names->n > 0)
-                text_printf(text, "; %s: %s", what, some_of(text->arena, names));
-}
-
-static void say_first_look(Text *text, const HostView *look) {
-        text_add(text, look->suggestions ? "No database is described to hugeplan on this host yet"
-                                         : "No instance is in effect on this host yet");
-        if (!look->suggestions)
-                return;
-        uint64_t n = VEC_SUM(each, look->suggestions, each->engine->reserves);
-        const SetPagesList list = set_pages_find(text->arena, look);
-
+/* Adds "; may not start: 2". */
+static void say(Text *text, const char *what, size_t n) {
         if (n > 0)
-                text_printf(text, "; databases found that could use huge pages: %" PRIu64, n);
-        VEC_FOREACH(set, &list)
-                text_printf(
-                        text, "; others set %s",
-                        format_page_count_and_size(text->arena, set->pages, set->page_size_bytes));
+                text_printf(text, "; %s: %zu", what, n);
 }
 
 static void judge_all(Arena *arena, Report *report) {
-        const Counts counts = count(arena, report);
+        const Counts counts = count(report);
         Text text = text_in(arena);
 
         if (report->status->n_instances == 0) {
                 report->verdict = REPORT_NOT_PLANNED;
-                say_first_look(&text, report->view);
+                text_add(&text, "No instance is in effect on this host yet");
         } else {
-                bool is_wrong = counts.barred.n > 0 || counts.wrong.n > 0 || counts.has_error;
-                bool is_fine = counts.degraded.n == 0 && counts.unknown.n == 0 &&
-                               !counts.has_warning && counts.n_hurting == 0 &&
-                               report->wasted_bytes == 0;
+                bool is_wrong = counts.n_barred + counts.n_wrong > 0 || counts.has_error;
+                bool is_fine = counts.n_degraded + counts.n_unknown + counts.n_hurting == 0 &&
+                               !counts.has_warning && report->wasted_bytes == 0;
 
                 report->verdict = is_wrong  ? REPORT_NOT_AS_PLANNED
                                   : is_fine ? REPORT_AS_PLANNED
                                             : REPORT_ATTENTION;
                 text_printf(&text, "Instances: %zu%s", report->status->n_instances,
                             report->verdict == REPORT_AS_PLANNED ? ", all as planned" : "");
-                say_names(&text, "may not start", &counts.barred);
-                say_names(&text, "start without all of their pages", &counts.degraded);
-                say_names(&text, "do not use their pages as planned", &counts.wrong);
-                say_names(&text, "cannot be judged", &counts.unknown);
         }
+        say(&text, "may not start", counts.n_barred);
+        say(&text, "start without all of their pages", counts.n_degraded);
+        say(&text, "do not use their pages as planned", counts.n_wrong);
+        say(&text, "cannot be judged", counts.n_unknown);
         if (report->wasted_bytes > 0)
                 text_printf(&text, "; %s of huge pages are not used",
                             format_size(arena, report->wasted_bytes));
-        if (counts.n_hurting > 0)
-                text_printf(&text, "; findings that hurt at the next start: %zu", counts.n_hurting);
+        say(&text, "findings that hurt at the next start", counts.n_hurting);
         text_add(&text, ".");
         report->sentence = text.string;
 }

@@ -30,7 +30,6 @@ KNOWN = {
     "no databases were found that hugeplan knows": "what import has found",
     "No databases were found that take huge pages": "what import has found",
     # The configuration, or the plan that was made of it.
-    "No database is described to hugeplan": "the configuration",
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",
     "no instance is described": "the configuration",
     "and no instance of that name": "the configuration",

@@ -77,21 +77,21 @@ TEST(verdicts) {
         const Report *report = judge(scene);
 
         assert_int_equal(report->verdict, REPORT_ATTENTION);
-        assert_text(report->sentence, "Instances: 1; cannot be judged: a.");
+        assert_text(report->sentence, "Instances: 1; cannot be judged: 1.");
         add_instance(scene, "b", VERDICT_DEGRADED, OUTCOME_FELL_BACK);
         *vec_push((Arena *) arena, &scene->proofs.waste) =
                 (Waste){.page_size_bytes = 2 * MIB, .pages = 512};
         *vec_push((Arena *) arena, &scene->findings.list) =
-                (Finding){.diag = {.severity = SEVERITY_ERROR, .text = "x"}, .hurts = true};
+                (Finding){.diag = {.severity = SEVERITY_ERROR, .id = "pg-short", .text = "x"}};
         report = judge(scene);
         assert_int_equal(report->verdict, REPORT_NOT_AS_PLANNED);
         assert_text(
                 report->sentence,
-                "Instances: 2; start without all of their pages: b; do not use their pages as planned: b; "
-                "cannot be judged: a; 1G of huge pages are not used; findings that hurt at the next start: 1.");
+                "Instances: 2; start without all of their pages: 1; do not use their pages as planned: 1; "
+                "cannot be judged: 1; 1G of huge pages are not used; findings that hurt at the next start: 1.");
         add_instance(scene, "c", VERDICT_REFUSED, OUTCOME_NOT_STARTED);
         report = judge(scene);
-        assert_contains(report->sentence, "Instances: 3; may not start: c; ");
+        assert_contains(report->sentence, "Instances: 3; may not start: 1; ");
 }
 
 /* Status, proofs and check may say the same. */
