@@ -23,7 +23,6 @@ typedef enum SettingSourceKind {
         SETTING_SOURCE_SHMALL,
         SETTING_SOURCE_THP,         /* transparent_hugepage/enabled */
         SETTING_SOURCE_THP_SIZE,    /* transparent_hugepage/hugepages-*kB/enabled */
-        SETTING_SOURCE_THP_OTHER,   /* defrag, shmem_enabled, khugepaged/... */
         SETTING_SOURCE_UNCLEAR,     /* a line that mentions pools; `key` is its first such word */
         SETTING_SOURCE_UNCLEAR_THP, /* likewise for transparent huge pages */
 } SettingSourceKind;

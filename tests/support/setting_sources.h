@@ -17,7 +17,6 @@ static inline const char *setting_sources_text(Arena *arena, const SettingSource
                 [SETTING_SOURCE_SHMALL] = "shmall",
                 [SETTING_SOURCE_THP] = "thp",
                 [SETTING_SOURCE_THP_SIZE] = "thp-size",
-                [SETTING_SOURCE_THP_OTHER] = "thp-other",
                 [SETTING_SOURCE_UNCLEAR] = "unclear",
                 [SETTING_SOURCE_UNCLEAR_THP] = "unclear-thp",
         };

@@ -36,14 +36,6 @@ static const SettingTarget fixed_targets[] = {
         {PATH_PROC_SYS "kernel/shmmax", SETTING_SOURCE_SHMMAX},
         {PATH_PROC_SYS "kernel/shmall", SETTING_SOURCE_SHMALL},
         {PATH_THP_ENABLED, SETTING_SOURCE_THP},
-        {PATH_THP "/defrag", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/shmem_enabled", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/use_zero_page", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/khugepaged/defrag", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/khugepaged/scan_sleep_millisecs", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/khugepaged/alloc_sleep_millisecs", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/khugepaged/pages_to_scan", SETTING_SOURCE_THP_OTHER},
-        {PATH_THP "/khugepaged/max_ptes_none", SETTING_SOURCE_THP_OTHER},
 };
 
 /* ---- settings of this host ---- */
@@ -251,8 +243,6 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
                 add_path(search, key, value, key);
         else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
                 add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
-        else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
-                add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
         else if (text_equals(search->plugin, "bootloader") &&
                  text_starts_with(key, "cmdline")) /* cmdline_x=+transparent_hugepage=never */
                 take_kernel_line(search, value + strspn(value, "+- "));
@@ -412,7 +402,7 @@ bool setting_source_is_mention(const char *word) {
 
 /* Adds one entry for the words of a line that are mentions, of transparent huge pages or of pools. */
 static void take_line(const SettingSearch *search, const char *line) {
-        bool is_tuned = search->file->source == SETTING_SOURCE_TUNED;
+        bool has_format = search->file->source != SETTING_SOURCE_SCRIPT;
         const char *word, *first = NULL;
         Text text = text_in(search->arena);
 
@@ -430,7 +420,7 @@ static void take_line(const SettingSearch *search, const char *line) {
         }
         bool is_thp = first && strstr(first, "transparent");
 
-        if (first && !(is_tuned && is_thp)) /* is read as an option */
+        if (first && !(has_format && is_thp)) /* such lines are read as settings */
                 add_entry(search, is_thp ? SETTING_SOURCE_UNCLEAR_THP : SETTING_SOURCE_UNCLEAR,
                           first, text_string(&text), "");
 }
