@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "read/accounts.h"
-#include "read/process.h"
 #include "units/hugetlb_limit.h"
 
 #include <string.h>
@@ -140,6 +139,7 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                 return *known;
         UnitFacts *unit = ARENA_NEW(arena, UnitFacts);
         const char *slice = "system.slice";
+        uint64_t pid;
 
         /* A template's instances have a slice of their own, whose name has the escaped prefix. */
         if (strchr(name, '@')) {
@@ -169,15 +169,7 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                 hierarchy, hierarchies, ARRAY_LEN(hierarchies),
                 read_number(facts,
                             arena_printf(arena, "%s%s/cgroup.procs", *hierarchy, unit->group),
-                            &unit->pid));
-        if (unit->is_running) {
-                const char *stat = read_line(
-                        facts, arena_printf(arena, PATH_PROC "/%" PRIu64 "/stat", unit->pid));
-                const char *up = read_line(facts, PATH_UPTIME);
-
-                if (stat && up)
-                        process_parse_age(arena, stat, up, &unit->age_usec);
-        }
+                            &pid));
         read_groups(facts, unit);
         *vec_push(arena, &facts->units) = unit;
         return unit;

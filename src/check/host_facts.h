@@ -44,8 +44,6 @@ typedef struct UnitFacts {
         slices;             /* from the unit's own slice up to the topmost, without -.slice */
         const char *group;  /* "/system.slice/mariadb.service", below hierarchy */
         bool is_running;    /* its control group has processes */
-        uint64_t pid;       /* the first of these processes */
-        uint64_t age_usec;  /* of that process; 0: not known */
         GroupLimits limits; /* of its group and the groups above */
         MemoryLimits memory_limits; /* likewise */
         IdSet memory_nodes;         /* cpuset.mems.effective of its group; empty: not readable */

@@ -6,17 +6,6 @@
 
 #include <string.h>
 
-/* "   14336 kB" in bytes. */
-static int parse_kib(Arena *arena, const char *value, uint64_t *ret_bytes) {
-        const char *number = text_next_word(arena, &value, " ");
-        uint64_t kib;
-
-        if (!number || parse_u64(number, &kib) < 0 || !text_equals(value, " kB"))
-                return -EINVAL;
-        *ret_bytes = mul_saturated(kib, KIB);
-        return 0;
-}
-
 char *process_find_field(Arena *arena, const char *text, const char *key) {
         size_t length = strlen(key);
 
@@ -31,11 +20,15 @@ char *process_find_field(Arena *arena, const char *text, const char *key) {
         return NULL;
 }
 
+/* "   14336 kB" */
 uint64_t process_find_bytes(Arena *arena, const char *text, const char *key) {
         const char *value = process_find_field(arena, text, key);
-        uint64_t bytes;
+        const char *number = value ? text_next_word(arena, &value, " ") : NULL;
+        uint64_t kib;
 
-        return value && parse_kib(arena, value, &bytes) == 0 ? bytes : 0;
+        return number && parse_u64(number, &kib) == 0 && text_equals(value, " kB")
+                       ? mul_saturated(kib, KIB)
+                       : 0;
 }
 
 /* proc_pid_stat(5): "812 (a name (of any kind)) S 1 ..."; the start time is in clock ticks since boot, of which user
@@ -228,18 +221,4 @@ Devices process_parse_hugetlbfs(Arena *arena, const char *text) {
                         *vec_push(arena, &devices) = device;
         }
         return devices;
-}
-
-/* ---- the rest ---- */
-
-int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes) {
-        const char *shared = process_find_field(arena, text, "Shared_Hugetlb");
-        const char *private = process_find_field(arena, text, "Private_Hugetlb");
-        uint64_t shared_bytes, private_bytes;
-
-        if (!shared || !private || parse_kib(arena, shared, &shared_bytes) < 0 ||
-            parse_kib(arena, private, &private_bytes) < 0)
-                return -EINVAL;
-        *ret_bytes = add_saturated(shared_bytes, private_bytes);
-        return 0;
 }

@@ -5,7 +5,7 @@
  *
  * These texts are untrusted: a process chooses its name, its mapped files and, below user@.service, its control group.
  * All stored text is printable UTF-8. Sources: Documentation/filesystems/proc.rst (status, maps, numa_maps,
- * smaps_rollup, cgroup), Documentation/admin-guide/cgroup-v2.rst. */
+ * cgroup), Documentation/admin-guide/cgroup-v2.rst. */
 
 #include "model/topology.h"
 #include "read/source.h"
@@ -119,10 +119,6 @@ bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hug
 
 /* Returns the devices of the hugetlbfs mounts in /proc/PID/mountinfo. */
 Devices process_parse_hugetlbfs(Arena *arena, const char *text);
-
-/* Adds up Shared_Hugetlb and Private_Hugetlb of /proc/PID/smaps_rollup, which are correct even if HugetlbPages of
- * status is not. Returns -EINVAL if they are missing. */
-int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes);
 
 /* Parses "N0=515" of numa_maps and numa_stat. Returns false for other words. */
 bool process_parse_node_pages(Arena *arena, const char *word, NodePages *ret);

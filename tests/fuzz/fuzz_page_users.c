@@ -2,7 +2,7 @@
 
 /* What processes may write into the kernel's texts about them: read, counted, printed. The input is
  * a list of texts separated by NULs, five for each process: status, cgroup, numa_maps, maps,
- * smaps_rollup; what comes last is the list of System V segments.
+ * uptime; what comes last is the list of System V segments.
  *
  * Whatever they say, all text is printable, nodes are in order, and JSON gives back what it was made
  * from. */
@@ -29,8 +29,6 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         require(map.doubtful_bytes == 0 && map.sysv_bytes <= map.shared_bytes);
         process_parse_age(arena, texts[0], texts[4], &bytes);
         process_find_field(arena, texts[0], "Mems_allowed_list");
-        if (process_parse_smaps_rollup(arena, texts[4], &bytes) == 0)
-                process.huge_bytes = MAX(process.huge_bytes, bytes);
         process.is_detailed = process.mappings.n > 0;
         return process;
 }

@@ -69,18 +69,14 @@ static void read_unit(Search *search, Process *process) {
 static void read_mappings(Search *search, Process *process) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         HugeMappings mappings;
-        uint64_t bytes;
         int error;
         char *text = read_process_file(search, scratch, process->pid, "numa_maps", &error);
 
         search->n_detailed++;
-        if (!text && error == -ENOENT) /* kernels without NUMA have no numa_maps */
-                text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
-        if (text && error == -ENOENT && process_parse_smaps_rollup(scratch, text, &bytes) == 0) {
-                process->huge_bytes = MAX(process->huge_bytes, bytes);
-                search->is_complete = false; /* reserved pages are missing */
-        }
-        if (!text || error == -ENOENT)
+        /* Kernels without NUMA have no numa_maps: reserved pages are missing. */
+        if (error == -ENOENT && !search->topology->is_numa)
+                search->is_complete = false;
+        if (!text)
                 return;
         mappings = process_parse_numa_maps(scratch, text);
         text = mappings.n > 0 ? read_process_file(search, scratch, process->pid, "maps", NULL)

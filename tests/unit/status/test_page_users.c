@@ -204,27 +204,6 @@ TEST(candidates) {
         assert_false(process_maps_may_be_huge(arena, "", &devices));
 }
 
-TEST(smaps_rollup) {
-        uint64_t bytes = 7;
-
-        assert_int_equal(
-                process_parse_smaps_rollup(arena,
-                                           "7f0000000000-7ffc0000 ---p 00000000 00:00 0 [rollup]\n"
-                                           "Rss:                1234 kB\n"
-                                           "Shared_Hugetlb:   847872 kB\n"
-                                           "Private_Hugetlb:    2048 kB\n"
-                                           "Swap:                  0 kB\n",
-                                           &bytes),
-                0);
-        assert_int_equal(bytes, 849920 * KIB);
-        assert_int_equal(process_parse_smaps_rollup(arena, "Shared_Hugetlb: 1 kB\n", &bytes),
-                         -EINVAL);
-        assert_int_equal(process_parse_smaps_rollup(
-                                 arena, "Shared_Hugetlb: 1\nPrivate_Hugetlb: 1 MB\n", &bytes),
-                         -EINVAL);
-        assert_int_equal(bytes, 849920 * KIB);
-}
-
 TEST(numa_stat) {
         NodePages *nodes;
         uint64_t pages;
