@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Rules about the pools: pages that are not wanted, used by others, or beyond the pool; and about hugetlb limits
+/* Rules about the pools: pages that are used by others, or beyond the pool; and about hugetlb limits
  * (units/hugetlb_limit.h): units without their limit or with that of an earlier plan, and programs that may take the
  * pages of instances because they have no limit. Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/hugetlb.c
  * set_max_huge_pages(). */
@@ -84,6 +84,7 @@ IdlePages idle_pages_find(Arena *arena, const HostView *input, uint64_t page_siz
         Text where = text_in(arena), command = text_in(arena);
         /* The pools before hugeplan added pages to them. */
         Topology *found = kernel_args_boot_topology(arena, input->topology);
+        const SettingSource *source = NULL; /* of one of the pools */
         const Plan *plan = input->plan;
         IdlePages idle = {};
 
@@ -107,17 +108,15 @@ IdlePages idle_pages_find(Arena *arena, const HostView *input, uint64_t page_siz
                             planned->to_pages - pages,
                             topology_pool_path(arena, input->topology, planned->node,
                                                page_size_bytes, "nr_hugepages"));
-                if (input->setting_sources && !idle.source)
-                        idle.source = setting_source_for_pool(input->setting_sources, found,
-                                                              planned->node, page_size_bytes);
+                if (!source)
+                        source = setting_source_for_pool(input->setting_sources, found,
+                                                         planned->node, page_size_bytes);
         }
         idle.where = text_string(&where);
         idle.command = text_string(&command);
-        if (idle.source)
+        if (source)
                 idle.origin = arena_printf(arena, "they come from %s",
-                                           setting_source_format(arena, idle.source));
-        else if (input->history)
-                idle.origin = history_say_who(arena, input->history, page_size_bytes);
+                                           setting_source_format(arena, source));
         return mul_saturated(idle.pages, page_size_bytes) < IDLE_BYTES_MIN ? (IdlePages){} : idle;
 }
 
@@ -129,58 +128,6 @@ static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
                          instance->planned->page_size_bytes == page_size_bytes
                                  ? instance->planned->pages_wanted
                                  : 0);
-}
-
-static void find_idle_pages(RuleRun *run) {
-        Arena *arena = run->arena;
-        const Topology *topology = run->input->topology;
-        const Plan *plan = run->input->plan;
-
-        if (run->n_instances == 0 || run->input->config->host.existing_pages != EXISTING_USE)
-                return;
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                IdlePages idle = idle_pages_find(arena, run->input, size->bytes);
-                const SettingSource *source = idle.source;
-                const char *first = "";
-                Diag diag = {};
-
-                if (idle.pages == 0)
-                        continue;
-                if (source) {
-                        diag = (Diag){
-                                .file = source->file, .line = source->line, .key = source->key};
-                        first = source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
-                                        ? "remove the arguments from the kernel command line, or the next "
-                                          "boot reserves them again; and "
-                                        : "remove the line, or they are reserved again; and ";
-                }
-                rule_report(run, diag,
-                            arena_printf(arena, "%sgive them back: %s", first, idle.command),
-                            "%s are idle, planned for no instance and not in use: %s%s%s",
-                            format_page_count_and_size(arena, idle.pages, size->bytes), idle.where,
-                            idle.origin ? "; " : "", idle.origin ? idle.origin : "");
-        }
-        /* Surplus pages are beyond the pool, and so in use. */
-        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
-                const Pool *now = topology_pool(topology, planned->node, planned->page_size_bytes);
-
-                if (!now ||
-                    mul_saturated(now->surplus_pages, now->page_size_bytes) < IDLE_BYTES_MIN)
-                        continue;
-                const Diag surplus = {
-                        .text = arena_printf(
-                                arena,
-                                "%s on node %u are surplus: they are in use beyond the pool, and "
-                                "disappear when the programs that use them free them",
-                                format_page_count_and_size(arena, now->surplus_pages,
-                                                           now->page_size_bytes),
-                                planned->node),
-                        .remedy = "no command is needed; if they appear again, set "
-                                  "nr_overcommit_hugepages of this page size to 0, or describe "
-                                  "the programs that use them"};
-
-                rule_add_as(run, SEVERITY_NOTICE, &surplus);
-        }
 }
 
 /* ---- beyond the pools ---- */
@@ -285,26 +232,6 @@ static void find_others(RuleRun *run) {
         }
 }
 
-static void find_left_segments(RuleRun *run) {
-        if (!run->input->page_users)
-                return;
-        VEC_FOREACH(user, &run->input->page_users->list) {
-                if (!user->is_segment)
-                        continue;
-                rule_report(
-                        run, (Diag){.file = PATH_SYSV_SHM},
-                        arena_printf(run->arena,
-                                     "ipcrm -m %" PRIu64
-                                     ", once you are sure that its database is down",
-                                     user->segment_id),
-                        "segment %" PRIu64
-                        " has no process attached (nattch 0) and occupies %s: a killed database leaves such segments behind",
-                        user->segment_id,
-                        format_page_count_and_size(run->arena, page_user_kept_pages(user),
-                                                   user->page_size_bytes));
-        }
-}
-
 /* ---- units that should have a hugetlb limit ---- */
 
 /* Returns whether POOL has all of its planned pages. */
@@ -398,12 +325,10 @@ static const RuleRow rows[] = {
         {RULE_HUGETLB_LIMIT_WRONG, NULL, find_limits, NULL},
         {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_others},
         {RULE_HUGETLB_SIGBUS, NULL, NULL, find_sigbus},
-        {RULE_IDLE_PAGES, NULL, NULL, find_idle_pages},
         {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
         {RULE_FELL_BACK, NULL, add_proved, NULL},
         {RULE_OFF_PLAN, NULL, add_proved, NULL},
         {RULE_POOL_TAKEN, NULL, NULL, find_others},
-        {RULE_SYSV_LEFT, NULL, NULL, find_left_segments},
 };
 
 const RuleFamily rules_pools = {rows, ARRAY_LEN(rows)};

@@ -250,7 +250,6 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         }
         view->page_users = page_users_find(command->root, arena, look->topology);
         view->proofs = proofs ? proofs : own;
-        view->history = journal_read(command);
         Findings findings = rules_judge(arena, view, &problems);
 
         /* Only root can read other users' processes and the files of their databases. */

@@ -28,12 +28,10 @@
         X(THP_ALWAYS, "thp-always", WARNING, true)                        \
         X(THP_NEVER, "thp-never", WARNING, false)                         \
         X(PLAN_70, "plan-70", NOTICE, false)                              \
-        X(IDLE_PAGES, "idle-pages", WARNING, false)                       \
         X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false)           \
         X(FELL_BACK, "fell-back", WARNING, true)                          \
         X(OFF_PLAN, "off-plan", WARNING, false)                           \
         X(POOL_TAKEN, "pool-taken", WARNING, true)                        \
-        X(SYSV_LEFT, "sysv-left", WARNING, true)                          \
         X(NODE_POLICY, "node-policy", ERROR, true)                        \
         X(NODE_NO_CPU, "node-no-cpu", NOTICE, false)                      \
         X(CGROUP_MAX, "cgroup-max", ERROR, true)                          \

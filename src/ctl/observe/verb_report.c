@@ -47,6 +47,7 @@ static Report *look_at_all(Command *command) {
 
         *proofs = observe(command, status, NULL);
         *findings = findings_now(command, status, &proofs->list, view);
+        view->history = journal_read(command);
         view->tables_bytes = probe_page_tables(command->root, arena);
         first_look_add(command, status, view);
         *report = (Report){

@@ -86,7 +86,7 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
 }
 
 /* Adds the pages of no instance, which need a look at the whole host. */
-static void find_ownerless(const Command *command, const Look *look, WasteList *waste) {
+static void find_ownerless(Command *command, const Look *look, WasteList *waste) {
         Arena *arena = command->arena;
         HostView view = local_view(look);
 
@@ -95,17 +95,20 @@ static void find_ownerless(const Command *command, const Look *look, WasteList *
         ARRAY_FOREACH(size, look->topology->page_sizes, look->topology->n_page_sizes) {
                 const IdlePages idle = idle_pages_find(arena, &view, size->bytes);
 
-                if (idle.pages > 0)
-                        *vec_push(arena, waste) = (Waste){
-                                .kind = WASTE_IDLE,
-                                .page_size_bytes = size->bytes,
-                                .pages = idle.pages,
-                                .what = arena_printf(
-                                        arena, "planned for no instance and not in use (%s)%s%s",
-                                        idle.where, idle.origin ? "; " : "",
-                                        idle.origin ? idle.origin : ""),
-                                .command = idle.command,
-                        };
+                if (idle.pages == 0)
+                        continue;
+                const char *origin =
+                        idle.origin ?: history_say_who(arena, journal_read(command), size->bytes);
+
+                *vec_push(arena, waste) = (Waste){
+                        .kind = WASTE_IDLE,
+                        .page_size_bytes = size->bytes,
+                        .pages = idle.pages,
+                        .what = arena_printf(arena,
+                                             "planned for no instance and not in use (%s); %s",
+                                             idle.where, origin),
+                        .command = idle.command,
+                };
         }
         waste_add_segments(arena, view.page_users, waste);
 }

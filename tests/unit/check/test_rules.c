@@ -210,7 +210,23 @@ static SettingSources *case_setting_sources(Arena *arena, const Case *c, const T
         return setting_sources;
 }
 
-static Findings judge(Arena *arena, const Case *c) {
+/* "919 pages of 2M (1.8G): 919 on node 0; ORIGIN; COMMAND", of each size. */
+static const char *idle_text(Arena *arena, const HostView *view) {
+        Text text = text_in(arena);
+
+        ARRAY_FOREACH(size, view->topology->page_sizes, view->topology->n_page_sizes) {
+                const IdlePages idle = idle_pages_find(arena, view, size->bytes);
+
+                if (idle.pages > 0)
+                        text_printf(&text, "%s: %s%s%s; %s",
+                                    format_page_count_and_size(arena, idle.pages, size->bytes),
+                                    idle.where, idle.origin ? "; " : "",
+                                    idle.origin ? idle.origin : "", idle.command);
+        }
+        return text.string;
+}
+
+static Findings judge_and_look(Arena *arena, const Case *c, const char **ret_idle) {
         const Config *config = case_config(arena, c);
         Topology *topology = host_make(arena, c->topology ? c->topology : ONE_NODE);
         Diags problems = diags_in(arena);
@@ -259,8 +275,15 @@ static Findings judge(Arena *arena, const Case *c) {
                 .setting_sources = case_setting_sources(arena, c, topology),
         };
 
+        *ret_idle = idle_text(arena, &input);
         conflicts_add(arena, &input, &conflicts);
         return rules_judge(arena, &input, &conflicts);
+}
+
+static Findings judge(Arena *arena, const Case *c) {
+        const char *idle;
+
+        return judge_and_look(arena, c, &idle);
 }
 
 static const Finding *find(const FindingList *list, const char *id) {
@@ -313,6 +336,13 @@ static const char *do_rule(void *context, const StoryLine *line) {
         return finding ? diag_format(line->arena, &finding->diag) : NULL;
 }
 
+static const char *do_idle(void *context, const StoryLine *line) {
+        const char *idle;
+
+        judge_and_look(line->arena, context, &idle);
+        return idle;
+}
+
 /* One of the texts of a case. */
 static const char *set_text(void *context, const StoryLine *line) {
         Case *c = context;
@@ -347,8 +377,11 @@ static const char *set_text(void *context, const StoryLine *line) {
 }
 
 TEST(each_rule) {
-        static const StoryVerb verbs[] = {
-                {"file", do_file}, {"looked", do_looked}, {"ours", do_ours}, {"rule", do_rule}};
+        static const StoryVerb verbs[] = {{"file", do_file},
+                                          {"idle", do_idle},
+                                          {"looked", do_looked},
+                                          {"ours", do_ours},
+                                          {"rule", do_rule}};
         static const StoryTeller teller = {.size = sizeof(Case),
                                            .verbs = verbs,
                                            .n_verbs = ARRAY_LEN(verbs),

@@ -158,7 +158,7 @@ def covered(when: str) -> None:
     check(is_at_rest(), f"{when}: every pool is plan and cover, exactly", status()["pools"])
     lost = [one for one in status()["instances"] if one["verdict"] != "ready"]
     check_equal(lost, [], f"{when}: all are ready")
-    idle = [one for one in hugeplan("check")["problems"] if one["id"] == "idle-pages"]
+    idle = [one for one in hugeplan("verify")["waste"] if one["kind"] == "idle"]
     check_equal(idle, [], f"{when}: no page is called idle")
 
 
