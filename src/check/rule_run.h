@@ -38,9 +38,6 @@ void rule_add(RuleRun *run, const Diag *diag);
 void rule_report(RuleRun *run, Diag at, const char *remedy, const char *format, ...)
         PRINTF_LIKE(4, 5);
 
-/* Like rule_add(), but with another severity, for milder cases. */
-void rule_add_as(RuleRun *run, Severity severity, const Diag *diag);
-
 /* Returns the place of a setting: its "FILE:LINE" taken apart. */
 Diag rule_at_setting(RuleRun *run, const Setting *setting);
 

@@ -42,19 +42,15 @@ static Diag printable_diag(Arena *arena, const Diag *diag) {
         return shown;
 }
 
-void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
+void rule_add(RuleRun *run, const Diag *diag) {
         Diag found = printable_diag(run->arena, diag);
 
         found.id = rules[run->row->kind].id;
-        found.severity = severity;
+        found.severity = rules[run->row->kind].severity;
         Finding *added = add_finding(run->arena, run->input->config, &found, run->findings);
 
         if (run->instance)
                 added->instance = run->instance->config->name;
-}
-
-void rule_add(RuleRun *run, const Diag *diag) {
-        rule_add_as(run, rules[run->row->kind].severity, diag);
 }
 
 void rule_report(RuleRun *run, Diag at, const char *remedy, const char *format, ...) {

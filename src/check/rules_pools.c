@@ -192,7 +192,6 @@ static void find_others(RuleRun *run) {
                 uint64_t wanted = wanted_pages(run, size_bytes);
                 uint64_t pool = ARRAY_SUM(each, plan->pools, plan->n_pools,
                                           each->page_size_bytes == size_bytes ? each->to_pages : 0);
-                uint64_t held = MIN(plan_held_by_others(plan, size_bytes), kept);
                 /* The planned pool is too small for these pages and those of the instances. */
                 bool is_taking = wanted > 0 && add_saturated(wanted, kept) > pool;
 
@@ -224,10 +223,6 @@ static void find_others(RuleRun *run) {
                                 "%s belong to no instance's unit, and the instances need %s; the pool is planned to have %s, too few for all",
                                 page_user_format(run->arena, user),
                                 format_count(run->arena, wanted), format_count(run->arena, pool));
-                } else if (held > 0 && (user->unit || user->pid > 0)) {
-                        const Diag diag = page_user_held(run->arena, user, held);
-
-                        rule_add_as(run, SEVERITY_NOTICE, &diag);
                 }
         }
 }

@@ -23,7 +23,6 @@ typedef struct Case {
         const char *boot_line;
         const char *sysctl;  /* /etc/sysctl.d/99.conf */
         const char *thp;     /* what the kernel has */
-        bool is_ours;        /* there was no pool before hugeplan */
         const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
         const char *running; /* as running_make() has it */
         Outcome outcome;     /* of a look at its server; none: nobody has looked */
@@ -241,9 +240,6 @@ static Findings judge_and_look(Arena *arena, const Case *c, const char **ret_idl
         Running running = running_make(arena, c->running ? c->running : "");
 
         ledger_observe(arena, ledger, topology, NULL);
-        VEC_FOREACH(pool, &ledger->pools)
-                if (c->is_ours)
-                        pool->found_pages = 0;
         Plan *plan = plan_beside(arena, config, topology, ledger, &running);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = case_figures(arena, c, config, plan, topology);
@@ -310,13 +306,6 @@ static const char *do_file(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_ours(void *context, const StoryLine *line UNUSED) {
-        Case *c = context;
-
-        c->is_ours = true;
-        return NULL;
-}
-
 static const char *do_looked(void *context, const StoryLine *line) {
         Case *c = context;
 
@@ -377,11 +366,8 @@ static const char *set_text(void *context, const StoryLine *line) {
 }
 
 TEST(each_rule) {
-        static const StoryVerb verbs[] = {{"file", do_file},
-                                          {"idle", do_idle},
-                                          {"looked", do_looked},
-                                          {"ours", do_ours},
-                                          {"rule", do_rule}};
+        static const StoryVerb verbs[] = {
+                {"file", do_file}, {"idle", do_idle}, {"looked", do_looked}, {"rule", do_rule}};
         static const StoryTeller teller = {.size = sizeof(Case),
                                            .verbs = verbs,
                                            .n_verbs = ARRAY_LEN(verbs),
