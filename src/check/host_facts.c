@@ -46,10 +46,8 @@ static bool read_number(const Facts *facts, const char *path, uint64_t *ret) {
 
 static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                              const UnitFile *unit) {
-        static const char *const keys[] = {"SupplementaryGroups", "Group"};
         Arena *arena = facts->arena;
         OwnerFacts owner = {.name = config->user};
-        Text added = text_in(arena);
 
         if (!owner.name)
                 owner.name = unit_file_value(unit, "Service", "User");
@@ -60,12 +58,6 @@ static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                 owner.name = config->engine->default_user;
         if (!owner.name)
                 return owner;
-        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
-                UnitAssignments values = unit_file_list(unit, "Service", keys[i]);
-
-                VEC_FOREACH(value, &values)
-                        text_printf(&added, "%s ", (*value)->value);
-        }
         const Account *user = account_find_user(arena, &facts->accounts, owner.name);
 
         if (user && user->group_id != UINT64_MAX) {
@@ -74,9 +66,7 @@ static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                 *vec_push(arena, &owner.gids) = user->group_id;
         }
         VEC_FOREACH(group, &facts->accounts.groups)
-                if (account_has_member(arena, group, user ? user->name : owner.name) ||
-                    text_has_word(text_string(&added), group->name) ||
-                    text_has_word(text_string(&added), arena_printf(arena, "%" PRIu64, group->id)))
+                if (account_has_member(arena, group, user ? user->name : owner.name))
                         *vec_push(arena, &owner.gids) = group->id;
         return owner;
 }
@@ -109,12 +99,6 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
         Arena *arena = facts->arena;
         const char *hierarchy = facts->ret->hierarchy;
         char *group = arena_printf(arena, "%s%s", hierarchy, unit->group);
-        const char *nodes =
-                read_line(facts, arena_printf(arena, "%s/cpuset.mems.effective", group));
-
-        if (nodes)
-                id_set_parse(nodes, &unit->memory_nodes);
-        unit->memory_limits = memory_limits_read(arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
                 ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
                         const char *const files[] = {touched_limit_path(arena, group, size->bytes),
@@ -129,6 +113,80 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
                 }
                 *strrchr(group, '/') = '\0';
         }
+}
+
+const MemoryLimit *memory_limits_find(const MemoryLimits *limits, const char *path,
+                                      const char *key) {
+        return VEC_FIND(limit, limits,
+                        text_equals(limit->path, path) && text_equals(limit->key, key));
+}
+
+/* Adds the memory limits in a file of a unit or slice, whose control group is GROUP. */
+static void add_memory_limits(const Facts *facts, const UnitFile *file, const char *section,
+                              const char *group, MemoryLimits *limits) {
+        static const char *const keys[] = {"MemoryMax", "MemoryHigh"};
+        Arena *arena = facts->arena;
+
+        ARRAY_FOREACH(key, keys, ARRAY_LEN(keys)) {
+                const UnitAssignment *line = unit_file_find(file, section, *key);
+                uint64_t hundredths;
+
+                if (!line)
+                        continue;
+                MemoryLimit limit = {
+                        .file = line->file,
+                        .line = line->line,
+                        .path = arena_printf(arena, "%s%s", facts->ret->hierarchy, group),
+                        .group = file->name,
+                        .key = *key};
+
+                /* A percentage is of the host's memory. */
+                if (text_ends_with(line->value, "%")) {
+                        if (parse_percent_hundredths(line->value, &hundredths) < 0)
+                                continue;
+                        limit.bytes = share_of(topology_memory_bytes(facts->topology), hundredths);
+                } else if (unit_size_parse(arena, line->value, &limit.bytes) < 0) {
+                        continue;
+                }
+                *vec_push(arena, limits) = limit;
+        }
+}
+
+/* A limit that is in no file may have been set at run time. */
+static void read_memory_limits(const Facts *facts, UnitFacts *unit) {
+        Arena *arena = facts->arena;
+        const char *hierarchy = facts->ret->hierarchy;
+        const MemoryLimits now =
+                memory_limits_read(arena, facts->sources, hierarchy,
+                                   arena_printf(arena, "%s%s", hierarchy, unit->group));
+
+        add_memory_limits(facts, unit->file, "Service", unit->group, &unit->memory_limits);
+        VEC_FOREACH(slice, &unit->slices)
+                add_memory_limits(facts, *slice, "Slice", slice_group_path(arena, (*slice)->name),
+                                  &unit->memory_limits);
+        VEC_FOREACH(limit, &now)
+                if (!memory_limits_find(&unit->memory_limits, limit->path, limit->key))
+                        *vec_push(arena, &unit->memory_limits) = *limit;
+}
+
+static void read_nodes(const Facts *facts, UnitFacts *unit) {
+        const char *nodes = unit_file_value(unit->file, "Service", "AllowedMemoryNodes");
+        const char *policy = unit_file_value(unit->file, "Service", "NUMAPolicy");
+
+        VEC_FOREACH(slice, &unit->slices)
+                if (!nodes)
+                        nodes = unit_file_value(*slice, "Slice", "AllowedMemoryNodes");
+        if (!nodes && text_equals(policy, "bind"))
+                nodes = unit_file_value(unit->file, "Service", "NUMAMask");
+        char *list =
+                nodes ? arena_strdup(facts->arena, nodes)
+                      : read_line(facts, arena_printf(facts->arena, "%s%s/cpuset.mems.effective",
+                                                      facts->ret->hierarchy, unit->group));
+
+        for (char *c = list; c && *c; c++) /* systemd also separates nodes by whitespace */
+                *c = *c == ' ' ? ',' : *c;
+        if (list)
+                id_set_parse(list, &unit->memory_nodes);
 }
 
 static const UnitFacts *read_unit(Facts *facts, const char *name) {
@@ -171,8 +229,17 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                             arena_printf(arena, "%s%s/cgroup.procs", *hierarchy, unit->group),
                             &pid));
         read_groups(facts, unit);
+        read_memory_limits(facts, unit);
+        read_nodes(facts, unit);
         *vec_push(arena, &facts->units) = unit;
         return unit;
+}
+
+LoadedUnit unit_facts_loaded(Arena *arena, const UnitFacts *unit) {
+        LoadedUnit loaded = unit_search_loaded(arena, unit->name, unit->file);
+
+        loaded.policy = (MemoryPolicy){MEMORY_POLICY_BIND, unit->memory_nodes};
+        return loaded;
 }
 
 /* ---- groups that limit touched pages only ---- */
@@ -262,16 +329,6 @@ static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
 }
 
 /* ---- all ---- */
-
-int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
-        const char *soft = text_strip(arena, arena_strndup(arena, value, strcspn(value, ":")));
-
-        if (text_equals(soft, "infinity")) {
-                *ret_bytes = UINT64_MAX;
-                return 0;
-        }
-        return parse_size_bytes(soft, ret_bytes);
-}
 
 static void take_uncounted(Facts *facts, const char *line, FactOrigin origin UNUSED) {
         facts->ret->boot_uncounted = text_printable(facts->arena, line);

@@ -19,6 +19,7 @@
 #include "status/history.h"
 #include "status/proof.h"
 #include "units/dropin.h"
+#include "units/loaded_unit.h"
 #include "units/memory_limit.h"
 
 /* The place of a value. */
@@ -45,8 +46,9 @@ typedef struct UnitFacts {
         const char *group;  /* "/system.slice/mariadb.service", below hierarchy */
         bool is_running;    /* its control group has processes */
         GroupLimits limits; /* of its group and the groups above */
-        MemoryLimits memory_limits; /* likewise */
-        IdSet memory_nodes;         /* cpuset.mems.effective of its group; empty: not readable */
+        MemoryLimits memory_limits; /* likewise, and those in their files */
+        /* The nodes that its files or those of its slices allow, or else its group's cpuset; empty: not known. */
+        IdSet memory_nodes;
 } UnitFacts;
 
 /* The user that runs the database. */
@@ -54,7 +56,7 @@ typedef struct OwnerFacts {
         const char *name; /* NULL: not known */
         bool has_ids;     /* it is in passwd(5) */
         uint64_t uid;
-        VEC(uint64_t) gids; /* its own group, groups that list it, and groups that the unit adds */
+        VEC(uint64_t) gids; /* its own group, and groups that list it */
 } OwnerFacts;
 
 /* One for each instance, in the order of the configuration. */
@@ -100,13 +102,16 @@ typedef struct HostFacts {
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
                            const Topology *topology, const Figures *figures);
 
+/* Returns the limit KEY of the group PATH, or NULL. */
+const MemoryLimit *memory_limits_find(const MemoryLimits *limits, const char *path,
+                                      const char *key);
+
+/* Returns the unit as the service manager will load it. */
+LoadedUnit unit_facts_loaded(Arena *arena, const UnitFacts *unit);
+
 /* Returns the control group of a slice: "/system.slice/system-postgresql.slice" for "system-postgresql.slice".
  * systemd.slice(5). */
 char *slice_group_path(Arena *arena, const char *slice);
-
-/* Parses a size of a unit file: bytes, or with a suffix K M G T P E; "infinity" is UINT64_MAX. For "SOFT:HARD" it is
- * the soft limit. systemd.exec(5). Returns -EINVAL if VALUE is not a size. */
-int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes);
 
 /* Returns the host's files (SOURCES) as they are once the plan is applied, because an administrator must not be told to set
  * by hand what the plan sets: with what hugepland writes below /proc/sys and /sys besides the pools, what the generator

@@ -53,51 +53,7 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
                         instance->config->unit);
 }
 
-/* ---- nodes of the unit ---- */
-
-/* Compares the memory policy of the unit or of a slice above with the nodes of the plan. */
-static void find_policy(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const PlanInstance *planned = instance->planned;
-        Arena *arena = run->arena;
-        IdSet nodes;
-        Diag diag;
-
-        if (!unit)
-                return;
-        const UnitAssignment *mask = unit_file_find(unit->file, "Service", "AllowedMemoryNodes");
-        const UnitAssignment *policy = unit_file_find(unit->file, "Service", "NUMAPolicy");
-
-        VEC_FOREACH(slice, &unit->slices)
-                if (!mask)
-                        mask = unit_file_find(*slice, "Slice", "AllowedMemoryNodes");
-        if (!mask && policy && text_equals(policy->value, "bind"))
-                mask = unit_file_find(unit->file, "Service", "NUMAMask");
-        char *list = mask ? arena_strdup(arena, mask->value) : NULL;
-
-        for (char *c = list; c && *c; c++) /* systemd also separates nodes by whitespace */
-                *c = *c == ' ' ? ',' : *c;
-        if (list && id_set_parse(list, &nodes) == 0) {
-                diag = rule_at_unit(mask);
-        } else if (!id_set_is_empty(&unit->memory_nodes)) {
-                nodes = unit->memory_nodes;
-                diag = (Diag){.file = arena_printf(arena, "%s%s/cpuset.mems.effective",
-                                                   run->input->facts->hierarchy, unit->group)};
-        } else {
-                return;
-        }
-        uint64_t there = ARRAY_SUM(grant, planned->grants, planned->n_grants,
-                                   id_set_has(&nodes, grant->node) ? grant->pages : 0);
-
-        if (there < planned->pages_granted)
-                rule_report(
-                        run, diag,
-                        arena_printf(arena, "write Nodes=%s in %s, or let the unit use all nodes",
-                                     id_set_format(arena, &nodes), instance->config->file),
-                        "%s may use memory of node %s only, where %s of its %s are: it starts, and later dies by SIGBUS or reports 'could not read block'",
-                        instance->config->unit, id_set_format(arena, &nodes),
-                        format_count(arena, there), rule_planned_pages(arena, instance));
-}
+/* ---- nodes ---- */
 
 /* Instances that name their nodes are meant to be there. */
 static void find_no_cpu(RuleRun *run, const RuleInstance *instance) {
@@ -155,79 +111,33 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-/* Returns whether the limit of the unit or slice WHOSE is below the huge pages of the instances that are planned to run
- * there. Adds a finding at the first of these only. */
-static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
-                           uint64_t bytes, Diag diag) {
-        const RuleInstance *first = NULL;
-        Text names = text_in(run->arena);
-        uint64_t needed_bytes = 0;
+/* Judges each limit once, by all instances that are planned to run below it. */
+static void find_memory_max(RuleRun *run) {
+        const HostFacts *facts = run->input->facts;
+        MemoryLimits limits = {};
+        MemoryUses uses = {};
 
-        ARRAY_FOREACH(each, run->instances, run->n_instances) {
-                const UnitFacts *facts = each->facts->unit;
+        ARRAY_FOREACH(instance, run->instances, facts->counts_huge_pages ? run->n_instances : 0) {
+                const UnitFacts *unit = instance->facts->unit;
 
-                if (!facts ||
-                    !(text_equals(facts->name, whose) || text_equals(facts->file->name, whose) ||
-                      VEC_ANY(slice, &facts->slices, text_equals((*slice)->name, whose))))
+                if (!unit)
                         continue;
-                text_add_item(&names, each->config->name);
-                needed_bytes = add_saturated(needed_bytes, rule_planned_bytes(each));
-                first = first ? first : each;
+                *vec_push(run->arena, &uses) =
+                        (MemoryUse){instance->config->name,
+                                    arena_printf(run->arena, "%s%s", facts->hierarchy, unit->group),
+                                    rule_planned_bytes(instance)};
+                VEC_FOREACH(limit, &unit->memory_limits)
+                        if (!memory_limits_find(&limits, limit->path, limit->key))
+                                *vec_push(run->arena, &limits) = *limit;
         }
-        if (bytes >= needed_bytes)
-                return false;
-        const char *needed = format_size(run->arena, needed_bytes);
+        VEC_FOREACH(limit, &limits) {
+                const MemoryLimits one = {limit, 1, 1};
+                const Reason reason = memory_limits_judge(run->arena, &one, &uses);
 
-        if (instance == first)
-                rule_report(
-                        run, diag,
-                        arena_printf(
-                                run->arena,
-                                "raise it to %s plus what its processes need besides, or remove it",
-                                needed),
-                        "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
-                        whose, format_size(run->arena, bytes), text_string(&names), needed);
-        return true;
-}
-
-static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const UnitFile *unit,
-                             const char *section) {
-        static const char *const keys[] = {"MemoryMax", "MemoryHigh"};
-
-        ARRAY_FOREACH(key, keys, ARRAY_LEN(keys)) {
-                const UnitAssignment *limit = unit_file_find(unit, section, *key);
-                uint64_t bytes, hundredths;
-
-                if (!limit)
-                        continue;
-                /* A percentage is of the host's memory. */
-                if (text_ends_with(limit->value, "%")) {
-                        if (parse_percent_hundredths(limit->value, &hundredths) < 0)
-                                continue;
-                        bytes = share_of(topology_memory_bytes(run->input->topology), hundredths);
-                } else if (unit_size_parse(run->arena, limit->value, &bytes) < 0) {
-                        continue;
-                }
-                if (add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit)))
-                        return true;
+                if (reason.kind != REASON_NONE)
+                        rule_report(run, (Diag){.file = limit->file, .line = limit->line},
+                                    reason.remedy, "%s", reason.text);
         }
-        return false;
-}
-
-/* A limit that is in no file may have been set at run time. */
-static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        bool is_found;
-
-        if (!unit || !run->input->facts->counts_huge_pages)
-                return;
-        is_found = check_memory_max(run, instance, unit->file, "Service");
-        VEC_FOREACH(slice, &unit->slices)
-                is_found = check_memory_max(run, instance, *slice, "Slice") || is_found;
-        VEC_FOREACH(limit, &unit->memory_limits)
-                if (!is_found)
-                        add_memory_max(run, instance, limit->group, limit->bytes,
-                                       (Diag){.file = limit->file});
 }
 
 /* ---- what was learned ---- */
@@ -347,10 +257,9 @@ static void find_thp(RuleRun *run) {
 
 static const RuleRow rows[] = {
         {RULE_PLAN_70, NULL, NULL, find_70},
-        {RULE_NODE_POLICY, NULL, find_policy, NULL},
         {RULE_NODE_NO_CPU, NULL, find_no_cpu, NULL},
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
-        {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
+        {RULE_MEMORY_MAX, NULL, NULL, find_memory_max},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
         {RULE_GATE_CUT_OFF, NULL, find_cut_off, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},

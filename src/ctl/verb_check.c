@@ -113,6 +113,8 @@ static void add_units(const Check *check, Diags *problems) {
         const LoadedUnitInput match = {
                 .config = config,
                 .plan = check->view->plan,
+                .topology = check->view->topology,
+                .accounts = check->view->accounts,
                 .search = &search,
                 .is_asked = true,
         };
@@ -129,14 +131,16 @@ static void add_units(const Check *check, Diags *problems) {
                 const UnitFacts *unit = instance->unit;
 
                 if (unit && !VEC_ANY(other, &units, text_equals(other->name, unit->name)))
-                        *vec_push(arena, &units) =
-                                unit_search_loaded(arena, unit->name, unit->file);
+                        *vec_push(arena, &units) = unit_facts_loaded(arena, unit);
         }
         /* A captured host may have no unit files. */
         vec_push_all(arena, &names, &more);
         if (VEC_ANY(name, &names, text_ends_with(*name, ".service")))
                 VEC_FOREACH(unit, &units)
                         loaded_unit_judge_state(config, &search, unit, problems);
+        VEC_FOREACH(unit, &units)
+                if (text_equals(unit->load_state, "loaded"))
+                        loaded_unit_judge_access(&match, unit, problems);
         unit_match_judge(arena, &match, &units, problems);
         if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
                 return;

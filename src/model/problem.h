@@ -43,7 +43,7 @@
         X(UNIT_SHARED, "unit-shared", WARNING, HARMLESS) /* several instances name it */    \
         X(UNIT_CHANGED, "unit-changed", WARNING, ALWAYS) /* not reloaded by systemd */      \
         X(UNIT_SETTING, "unit-setting", WARNING,                                            \
-          ALWAYS) /* as loaded, it keeps the instance from its pages */                     \
+          HURTS) /* as loaded, it keeps the instance from its pages */                      \
         X(DRIFT, "drift", WARNING, ALWAYS)                                                  \
         X(HELD_BACK, "held-back", NOTICE, ALWAYS) /* rescue mode */                         \
         X(SURPLUS_PAGES, "surplus-pages", NOTICE, ALWAYS)                                   \

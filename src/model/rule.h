@@ -19,7 +19,6 @@
         X(ORA_TRUE, "ora-true", WARNING, false)                           \
         X(ORA_AUTO, "ora-auto", WARNING, true)                            \
         X(ORA_SHORT, "ora-short", WARNING, true)                          \
-        X(ORA_MEMLOCK, "ora-memlock", ERROR, true)                        \
         X(ORA_GROUP, "ora-group", ERROR, true)                            \
         X(ORA_SHM, "ora-shm", ERROR, true)                                \
         X(MY_OFF, "my-off", WARNING, true)                                \
@@ -32,7 +31,6 @@
         X(FELL_BACK, "fell-back", WARNING, true)                          \
         X(OFF_PLAN, "off-plan", WARNING, false)                           \
         X(POOL_TAKEN, "pool-taken", WARNING, true)                        \
-        X(NODE_POLICY, "node-policy", ERROR, true)                        \
         X(NODE_NO_CPU, "node-no-cpu", NOTICE, false)                      \
         X(CGROUP_MAX, "cgroup-max", ERROR, true)                          \
         X(HUGETLB_SIGBUS, "hugetlb-sigbus", WARNING, true)                \

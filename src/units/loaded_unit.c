@@ -147,18 +147,18 @@ static void judge_nodes(const Need *need, Diags *problems) {
                 return;
         const char *nodes = id_set_format(need->arena, &policy->nodes);
 
-        add_setting(need, "Nodes",
-                    arena_printf(need->arena,
-                                 "%s is loaded with NUMAPolicy=bind to node %s, and %s of %s are "
-                                 "elsewhere: it cannot use them",
-                                 need->unit->name, nodes,
-                                 format_page_count(need->arena, pages, planned->page_size_bytes),
-                                 need->instance->name),
-                    arena_printf(need->arena,
-                                 "write Nodes=%s here, or NUMAMask= with all nodes of the instance "
-                                 "into the unit",
-                                 nodes),
-                    problems);
+        add_setting(
+                need, "Nodes",
+                arena_printf(need->arena,
+                             "%s may use memory of node %s only, and %s of %s are elsewhere: it "
+                             "starts, and is killed by SIGBUS when it touches them",
+                             need->unit->name, nodes,
+                             format_page_count(need->arena, pages, planned->page_size_bytes),
+                             need->instance->name),
+                arena_printf(need->arena,
+                             "write Nodes=%s here, or let the unit use all nodes of the instance",
+                             nodes),
+                problems);
 }
 
 /* NAME may be a number. */
@@ -167,6 +167,7 @@ static bool is_group(const char *name, const Account *group) {
 
         return text_equals(name, group->name) || (parse_u64(name, &id) == 0 && id == group->id);
 }
+
 /* On older kernels a memlock limit of at least the segment's size suffices. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
@@ -269,6 +270,21 @@ void loaded_unit_judge_state(const Config *config, const UnitSearch *search, con
         }
 }
 
+void loaded_unit_judge_access(const LoadedUnitInput *input, const LoadedUnit *unit,
+                              Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+                const Need need = {arena, input, unit, instance,
+                                   plan_find(input->plan, instance->name)};
+
+                if (!text_equals(instance->unit, unit->name) || instance->refusal || !need.planned)
+                        continue;
+                judge_nodes(&need, problems);
+                judge_right(&need, problems);
+        }
+}
+
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -282,18 +298,10 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                                 problems, problem_of(PROBLEM_UNIT_CHANGED, NULL, reload_remedy),
                                 "the files of %s have changed since systemd read them", unit->name);
                 loaded_unit_judge_gates(input->config, unit, problems);
-                ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
-                        const Need need = {arena, input, unit, instance,
-                                           plan_find(input->plan, instance->name)};
-
-                        if (!text_equals(instance->unit, unit->name))
-                                continue;
-                        judge_order(&need, problems);
-                        if (instance->refusal || !need.planned)
-                                continue;
-                        judge_nodes(&need, problems);
-                        judge_right(&need, problems);
-                }
+                ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances)
+                        if (text_equals(instance->unit, unit->name))
+                                judge_order(&(Need){arena, input, unit, instance}, problems);
+                loaded_unit_judge_access(input, unit, problems);
         }
         unit_match_judge(arena, input, units, problems);
 }

@@ -85,6 +85,11 @@ typedef struct LoadedUnitInput {
 void loaded_unit_judge_state(const Config *config, const UnitSearch *search, const LoadedUnit *unit,
                              Diags *problems);
 
+/* Adds a problem for each instance of a loaded unit that its settings keep from pages: nodes that it may not use, no
+ * right to System V segments. */
+void loaded_unit_judge_access(const LoadedUnitInput *input, const LoadedUnit *unit,
+                              Diags *problems);
+
 /* The same for all units, and all other problems that their settings cause for the instances. */
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems);
 
@@ -110,5 +115,10 @@ bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames 
  * service manager instead. */
 UnitSearch unit_search(const Sources *sources);
 
-/* Returns the unit NAME as its files describe it: only the members for its gates, and the commands that it starts. */
+/* Returns the unit NAME as its files describe it: the members for its gates, the commands that it starts, and its
+ * rights to memory, without the nodes. */
 LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file);
+
+/* Parses a size of a unit file: bytes, or with a suffix K M G T P E; "infinity" is UINT64_MAX. For "SOFT:HARD" it is
+ * the soft limit. systemd.exec(5). Returns -EINVAL if VALUE is not a size. */
+int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes);

@@ -97,6 +97,8 @@ Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const Memor
                 arena_printf(arena,
                              "raise it to %s plus what its processes need besides, or remove it",
                              total),
-                "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK, worst->key, worst->group,
-                format_size(arena, worst->bytes), is_used);
+                "%s= of %s is %s, and %s; huge pages count against it here "
+                "(memory_hugetlb_accounting), and on most kernels a process that hits it spins in "
+                "the page fault handler for ever: no OOM kill, and the unit stays active",
+                worst->key, worst->group, format_size(arena, worst->bytes), is_used);
 }

@@ -10,7 +10,8 @@
 #include "read/source.h"
 
 typedef struct MemoryLimit {
-        const char *file;  /* "/sys/fs/cgroup/system.slice/memory.max" */
+        const char *file;  /* "/sys/fs/cgroup/system.slice/memory.max", or of the unit */
+        unsigned line;     /* 0: the file has only one */
         const char *path;  /* "/sys/fs/cgroup/system.slice" */
         const char *group; /* "system.slice": the limited unit or slice */
         const char *key;   /* "MemoryMax" */
@@ -38,9 +39,3 @@ typedef VEC(MemoryUse) MemoryUses;
 /* Returns REASON_MEMORY_LIMIT if one of the limits is below the huge pages of all uses in its group; of
  * several limits it names the one exceeded most. */
 Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses);
-
-/* The effect of such a limit, for the end of a sentence. */
-#define MEMORY_LIMIT_LIVELOCK                                                          \
-        "huge pages count against it here (memory_hugetlb_accounting), and on most "   \
-        "kernels a process that hits it spins in the page fault handler for ever: no " \
-        "OOM kill, and the unit stays active"

@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "base/size.h"
 #include "base/text.h"
 #include "demand/figures.h"
 #include "units/loaded_unit.h"
 
-static SourceNames commands_of(Arena *arena, const UnitFile *file, const char *key) {
+static SourceNames values_of(Arena *arena, const UnitFile *file, const char *key) {
         UnitAssignments assignments = unit_file_list(file, "Service", key);
-        SourceNames commands = {};
+        SourceNames values = {};
 
         VEC_FOREACH(assignment, &assignments)
-                *vec_push(arena, &commands) = (*assignment)->value;
-        return commands;
+                *vec_push(arena, &values) = (*assignment)->value;
+        return values;
+}
+
+int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
+        const char *soft = text_strip(arena, arena_strndup(arena, value, strcspn(value, ":")));
+
+        if (text_equals(soft, "infinity")) {
+                *ret_bytes = UINT64_MAX;
+                return 0;
+        }
+        return parse_size_bytes(soft, ret_bytes);
+}
+
+/* "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
+static bool may_lock(const UnitFile *file) {
+        const char *ambient = unit_file_value(file, "Service", "AmbientCapabilities");
+        bool is_removing = ambient && *ambient == '~';
+
+        return ambient && text_has_word(ambient + is_removing, "CAP_IPC_LOCK") != is_removing;
 }
 
 /* A drop-in that assigns nothing does not count. */
@@ -20,9 +39,21 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                 .load_state = !file->fragment_path ? "not-found"
                               : file->is_masked    ? "masked"
                                                    : "loaded",
-                .pre_starts = commands_of(arena, file, "ExecStartPre"),
-                .starts = commands_of(arena, file, "ExecStart"),
+                .pre_starts = values_of(arena, file, "ExecStartPre"),
+                .starts = values_of(arena, file, "ExecStart"),
+                .memory_lock_bytes = 8 * MIB, /* DEFAULT_RLIMIT_MEMLOCK of systemd */
+                .may_lock = may_lock(file),
+                .user = unit_file_value(file, "Service", "User") ?: "",
+                .group = unit_file_value(file, "Service", "Group") ?: "",
         };
+        const SourceNames lines = values_of(arena, file, "SupplementaryGroups");
+        const char *limit = unit_file_value(file, "Service", "LimitMEMLOCK"), *group;
+
+        VEC_FOREACH(line, &lines)
+                for (const char *rest = *line; (group = text_next_word(arena, &rest, " \t"));)
+                        *vec_push(arena, &unit.groups) = group;
+        if (limit)
+                unit_size_parse(arena, limit, &unit.memory_lock_bytes);
 
         VEC_FOREACH(assignment, &file->assignments)
                 if (!text_equals(assignment->file, file->fragment_path) &&
@@ -39,7 +70,7 @@ enum { SLIP_MAX = 3 }; /* letters */
 static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
-        const SourceNames commands = commands_of(arena, file, "ExecStart");
+        const SourceNames commands = values_of(arena, file, "ExecStart");
         const EngineReader *reader = engine_reader(engine);
         const EngineTarget target = {.unit = unit};
 

@@ -258,7 +258,7 @@ static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
 static const EngineFallback fallback = {
         NULL, NULL,
         "its segments were made without SHM_HUGETLB, as USE_LARGE_PAGES=TRUE does when the pages, or the right to them, are missing",
-        "hugeplanctl check names what is missing (ora-true, ora-group, ora-memlock)"};
+        "hugeplanctl check names what is missing (ora-true, ora-group, unit-setting)"};
 
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         if (text_starts_with(word, "ora_pmon_")) /* a process */

@@ -130,127 +130,30 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- the right to use huge pages ---- */
 
-static bool has_unit(const RuleInstance *instance) {
-        return instance->facts->unit && instance->facts->unit->file->fragment_path;
-}
-
-/* The value is "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
-static bool may_lock(const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const OwnerFacts *owner = &instance->facts->owner;
-
-        if (owner->has_ids && owner->uid == 0)
-                return true;
-        const UnitAssignment *ambient =
-                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
-
-        return ambient &&
-               (*ambient->value == '~') !=
-                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
-}
-
-static uint64_t memlock_bytes(RuleRun *run, const RuleInstance *instance,
-                              const UnitAssignment **ret_assignment) {
-        const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
-                                           : NULL;
-        uint64_t bytes;
-
-        *ret_assignment = NULL;
-        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
-                return 8 * MIB; /* DEFAULT_RLIMIT_MEMLOCK of systemd */
-        *ret_assignment = limit;
-        return bytes;
-}
-
-/* Older kernels also grant SHM_HUGETLB if the memlock limit is as large as the segment. */
-static bool has_old_rule(const RuleRun *run) {
-        return topology_kernel_is_before_5_16(run->input->topology);
-}
-
-static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
-        return may_lock(instance) || (run->input->facts->limits.shm_group != UINT64_MAX &&
-                                      VEC_ANY(gid, &instance->facts->owner.gids,
-                                              *gid == run->input->facts->limits.shm_group));
-}
-
-/* Whether the unit's memlock limit decides. */
-static bool goes_by_limit(const RuleRun *run, const RuleInstance *instance) {
-        return rule_uses_sysv(instance) && has_unit(instance) && has_old_rule(run) &&
-               !may_use_sysv(run, instance);
-}
-
-static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
-        if (text_equals(instance->config->memory_lock, "no"))
-                return arena_printf(run->arena, "write MemoryLock=auto in %s",
-                                    instance->config->file);
-        return arena_printf(run->arena, "systemctl edit %s: [Service] LimitMEMLOCK=infinity",
-                            instance->config->unit);
-}
-
-static void find_memlock(RuleRun *run, const RuleInstance *instance) {
-        const UnitAssignment *assignment;
-
-        if (!goes_by_limit(run, instance))
-                return;
-        uint64_t bytes = memlock_bytes(run, instance, &assignment);
-
-        if (bytes >= rule_planned_bytes(instance))
-                return;
-        Diag diag = assignment ? rule_at_unit(assignment)
-                               : (Diag){.file = instance->facts->unit->file->fragment_path,
-                                        .key = "LimitMEMLOCK"};
-        bool is_bare = assignment &&
-                       strspn(assignment->value, "0123456789") == strcspn(assignment->value, ":");
-
-        rule_report(
-                run, diag, memlock_remedy(run, instance),
-                "%s needs %s, and %s may lock %s%s: the kernel (%s) applies that limit and refuses its shared memory (ORA-27102)",
-                instance->config->name, rule_planned_pages(run->arena, instance),
-                instance->config->unit, format_size(run->arena, bytes),
-                !assignment ? ", systemd's default"
-                : is_bare   ? " (the figure is bytes, not kB as in limits.conf)"
-                            : "",
-                run->input->topology->kernel_release);
-}
-
-/* hugeplan's drop-in adds the unit to the group, unless an administrator overrides that. */
+/* loaded_unit_judge_access() judges units that start the database as its owner. Here it is started by hand, or by a
+ * unit of root's that becomes the owner: then the owner itself must be in the group. */
 static void find_group(RuleRun *run, const RuleInstance *instance) {
         const OwnerFacts *owner = &instance->facts->owner;
-        bool is_unit_read = has_unit(instance);
+        const UnitFacts *unit = instance->facts->unit;
+        uint64_t group = run->input->facts->limits.shm_group;
 
-        if (!rule_uses_sysv(instance) || has_old_rule(run) || !owner->has_ids ||
-            run->input->facts->limits.shm_group == UINT64_MAX ||
-            !run->input->facts->has_own_group || may_use_sysv(run, instance) ||
-            (instance->config->unit && !is_unit_read))
+        if (!rule_uses_sysv(instance) || topology_kernel_is_before_5_16(run->input->topology) ||
+            !owner->has_ids || owner->uid == 0 || group == UINT64_MAX ||
+            !run->input->facts->has_own_group ||
+            (unit &&
+             (!unit->file->fragment_path || unit_file_value(unit->file, "Service", "User"))) ||
+            VEC_ANY(gid, &owner->gids, *gid == group))
                 return;
-        const UnitAssignment *reset = NULL; /* the last line that clears the unit's groups */
-
-        for (size_t i = 0; is_unit_read && i < instance->facts->unit->file->assignments.n; i++) {
-                const UnitAssignment *line = &instance->facts->unit->file->assignments.items[i];
-
-                if (text_equals(line->section, "Service") &&
-                    text_equals(line->key, "SupplementaryGroups") && !*line->value)
-                        reset = line;
-        }
         rule_report(
-                run, reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file},
-                is_unit_read
-                        ? arena_printf(
-                                  run->arena,
-                                  "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
-                                  instance->config->unit)
-                        : arena_printf(run->arena,
-                                       "usermod -aG " NAME_HUGETLB_GROUP
-                                       " %s, or name the service that starts it in Unit=",
-                                       owner->name),
+                run, (Diag){.file = instance->config->file},
+                arena_printf(run->arena,
+                             "usermod -aG " NAME_HUGETLB_GROUP
+                             " %s, or let a unit with User=%s start it, and name that in Unit=",
+                             owner->name, owner->name),
                 "%s: user %s is not in the group that may use System V huge pages (" NAME_HUGETLB_GROUP
                 ", vm.hugetlb_shm_group=%" PRIu64
-                ")%s, and since Linux 5.16 a memlock limit no longer allows them: shmget() fails with EPERM (ORA-27125)",
-                instance->config->name, owner->name, run->input->facts->limits.shm_group,
-                is_unit_read
-                        ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
-                        : "");
+                "), and since Linux 5.16 a memlock limit no longer allows them: shmget() fails with EPERM (ORA-27125)",
+                instance->config->name, owner->name, group);
 }
 
 /* ---- limits of the kernel ---- */
@@ -324,7 +227,6 @@ static const RuleRow rows[] = {
         {RULE_ORA_TRUE, "oracle", find_large_pages, NULL},
         {RULE_ORA_AUTO, "oracle", find_large_pages, NULL},
         {RULE_ORA_SHORT, "oracle", find_short, NULL},
-        {RULE_ORA_MEMLOCK, NULL, find_memlock, NULL},
         {RULE_ORA_GROUP, NULL, find_group, NULL},
         {RULE_ORA_SHM, NULL, NULL, find_shm},
 };

@@ -217,7 +217,7 @@ static const char *idle_text(Arena *arena, const HostView *view) {
                 const IdlePages idle = idle_pages_find(arena, view, size->bytes);
 
                 if (idle.pages > 0)
-                        text_printf(&text, "%s: %s%s%s; %s",
+                        text_printf(&text, "%s%s: %s%s%s; %s", text.length > 0 ? "\n" : "",
                                     format_page_count_and_size(arena, idle.pages, size->bytes),
                                     idle.where, idle.origin ? "; " : "",
                                     idle.origin ? idle.origin : "", idle.command);
@@ -225,7 +225,29 @@ static const char *idle_text(Arena *arena, const HostView *view) {
         return text.string;
 }
 
-static Findings judge_and_look(Arena *arena, const Case *c, const char **ret_idle) {
+/* What keeps the units, as their files are, from the pages of the instances. */
+static const char *access_text(Arena *arena, const HostView *view) {
+        const LoadedUnitInput input = {.config = view->config,
+                                       .plan = view->plan,
+                                       .topology = view->topology,
+                                       .accounts = view->accounts};
+        Diags problems = diags_in(arena);
+
+        ARRAY_FOREACH(instance, view->facts->instances, view->facts->n_instances)
+                if (instance->unit) {
+                        const LoadedUnit unit = unit_facts_loaded(arena, instance->unit);
+
+                        loaded_unit_judge_access(&input, &unit, &problems);
+                }
+        return problems_text(arena, &problems);
+}
+
+/* What else is said of a host. */
+typedef struct Said {
+        const char *idle, *access;
+} Said;
+
+static Findings judge_and_look(Arena *arena, const Case *c, Said *ret) {
         const Config *config = case_config(arena, c);
         Topology *topology = host_make(arena, c->topology ? c->topology : ONE_NODE);
         Diags problems = diags_in(arena);
@@ -271,15 +293,15 @@ static Findings judge_and_look(Arena *arena, const Case *c, const char **ret_idl
                 .setting_sources = case_setting_sources(arena, c, topology),
         };
 
-        *ret_idle = idle_text(arena, &input);
+        *ret = (Said){idle_text(arena, &input), access_text(arena, &input)};
         conflicts_add(arena, &input, &conflicts);
         return rules_judge(arena, &input, &conflicts);
 }
 
 static Findings judge(Arena *arena, const Case *c) {
-        const char *idle;
+        Said said;
 
-        return judge_and_look(arena, c, &idle);
+        return judge_and_look(arena, c, &said);
 }
 
 static const Finding *find(const FindingList *list, const char *id) {
@@ -326,10 +348,17 @@ static const char *do_rule(void *context, const StoryLine *line) {
 }
 
 static const char *do_idle(void *context, const StoryLine *line) {
-        const char *idle;
+        Said said;
 
-        judge_and_look(line->arena, context, &idle);
-        return idle;
+        judge_and_look(line->arena, context, &said);
+        return said.idle;
+}
+
+static const char *do_access(void *context, const StoryLine *line) {
+        Said said;
+
+        judge_and_look(line->arena, context, &said);
+        return *said.access ? said.access : NULL;
 }
 
 /* One of the texts of a case. */
@@ -366,8 +395,11 @@ static const char *set_text(void *context, const StoryLine *line) {
 }
 
 TEST(each_rule) {
-        static const StoryVerb verbs[] = {
-                {"file", do_file}, {"idle", do_idle}, {"looked", do_looked}, {"rule", do_rule}};
+        static const StoryVerb verbs[] = {{"file", do_file},
+                                          {"access", do_access},
+                                          {"idle", do_idle},
+                                          {"looked", do_looked},
+                                          {"rule", do_rule}};
         static const StoryTeller teller = {.size = sizeof(Case),
                                            .verbs = verbs,
                                            .n_verbs = ARRAY_LEN(verbs),

@@ -208,9 +208,10 @@ TEST(nodes) {
         assert_text(judge(arena, postgresql, &unit), "");
         unit.policy.kind = MEMORY_POLICY_BIND;
         assert_text(judge(arena, postgresql, &unit),
-                    "/etc/hugeplan.d/a.conf: Nodes: x.service is loaded with NUMAPolicy=bind to "
-                    "node 0, and 5 pages of 2M of a are elsewhere: it cannot use them; write "
-                    "Nodes=0 here, or NUMAMask= with all nodes of the instance into the unit");
+                    "/etc/hugeplan.d/a.conf: Nodes: x.service may use memory of node 0 only, and 5 "
+                    "pages of 2M of a are elsewhere: it starts, and is killed by SIGBUS when it "
+                    "touches them; write Nodes=0 here, or let the unit use all nodes of the "
+                    "instance");
         assert_text(judge(arena, "[Instance]\nPages=10\nUnit=x.service\nNodes=0\n", &unit), "");
         id_set_add(&unit.policy.nodes, 1);
         assert_text(judge(arena, postgresql, &unit), "");
