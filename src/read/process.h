@@ -85,9 +85,6 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret);
  * the length of the part of PATH that ends with the unit. */
 char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length);
 
-/* Returns the container that /proc/PID/cgroup shows: "Podman container 0123456789ab"; NULL: none. */
-const char *process_container(Arena *arena, const char *text);
-
 /* Returns the mappings of huge pages in /proc/PID/numa_maps. */
 HugeMappings process_parse_numa_maps(Arena *arena, const char *text);
 

@@ -49,33 +49,3 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
                         ret->unit = unit;
         }
 }
-
-/* The makers of containers, by the prefixes of their control groups; "docker" is a directory of groups. Sources:
- * podman-systemd.unit(5) and podman-run(1) (--cgroups=split), Docker's and CRI-O's systemd drivers,
- * lxc.container.conf(5), systemd-nspawn(1). */
-static const struct {
-        const char *prefix, *title;
-} container_groups[] = {
-        {"libpod-payload-", "Podman container"}, {"libpod-", "Podman container"},
-        {"docker-", "Docker container"},         {"docker/", "Docker container"},
-        {"crio-", "Kubernetes container"},       {"cri-containerd-", "Kubernetes container"},
-        {"kubepods/", "Kubernetes pod"},         {"lxc.payload.", "LXC container"},
-        {"systemd-nspawn@", "container"},
-};
-
-const char *process_container(Arena *arena, const char *text) {
-        for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
-                ARRAY_FOREACH(group, container_groups, ARRAY_LEN(container_groups)) {
-                        if (!text_starts_with(at + 1, group->prefix) ||
-                            text_starts_with(at + 1, "libpod-conmon-"))
-                                continue;
-                        const char *name = at + 1 + strlen(group->prefix);
-                        /* Shorten an identifier like the products' own lists do. */
-                        bool is_id = strspn(name, "0123456789abcdef") >= 64;
-
-                        name = arena_strndup(arena, name, is_id ? 12 : strcspn(name, "/\n"));
-                        return arena_printf(arena, "%s %s", group->title,
-                                            text_printable(arena, name));
-                }
-        return NULL;
-}
