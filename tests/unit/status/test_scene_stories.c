@@ -152,6 +152,7 @@ static const char *do_granted(void *context, const StoryLine *line) {
                 .was_complete = story_has_word(line, "stood"),
                 .was_ready = story_has_word(line, "ready"),
                 .is_released = story_has_word(line, "released"),
+                .is_unitless = story_has_word(line, "unitless"),
         };
         for (size_t i = 3; line->words[i]; i++) {
                 unsigned node;
