@@ -59,11 +59,13 @@ static inline uint64_t unit_charge_used_on(const UnitCharge *charge, unsigned no
         return used ? used->pages : 0;
 }
 
-/* Returns CHARGE less what OTHER has (NULL: nothing), in ARENA. */
+/* Returns CHARGE (NULL: NULL) less what OTHER has (NULL: nothing), in ARENA. */
 static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charge,
                                            const UnitCharge *other) {
-        UnitCharge *rest = arena_memdup(arena, charge, sizeof(*charge));
+        UnitCharge *rest = charge ? arena_memdup(arena, charge, sizeof(*charge)) : NULL;
 
+        if (!rest)
+                return NULL;
         rest->reserved_pages =
                 sub_floored(charge->reserved_pages, other ? other->reserved_pages : 0);
         rest->used = arena_memdup(arena, charge->used, charge->n_used * sizeof(NodePages));

@@ -62,14 +62,9 @@ static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
                ledger_is_same_grant(a, b);
 }
 
-static bool has_same_used(const UnitCharge *a, const UnitCharge *b) {
-        return !ARRAY_ANY(used, a->used, a->n_used,
-                          used->pages != unit_charge_used_on(b, used->node));
-}
-
+/* What earlier runs have only becomes less. */
 static bool is_same_charge(const UnitCharge *a, const UnitCharge *b) {
-        return a == b || (a && b && a->reserved_pages == b->reserved_pages && has_same_used(a, b) &&
-                          has_same_used(b, a));
+        return a == b || (a && b && a->reserved_pages == b->reserved_pages && a->pages == b->pages);
 }
 
 static bool is_same_hold(const LedgerHold *a, const LedgerHold *b) {
@@ -203,10 +198,6 @@ LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance
         return copy;
 }
 
-static UnitCharge *copy_charge(Arena *arena, const UnitCharge *charge) {
-        return charge ? unit_charge_less(arena, charge, NULL) : NULL;
-}
-
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         Ledger *copy = ledger_new(arena, ledger->boot_id);
 
@@ -224,7 +215,7 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
                 *copied = *hold;
                 copied->unit = arena_strdup(arena, hold->unit);
                 copied->run = arena_strdup(arena, hold->run);
-                copied->earlier = copy_charge(arena, hold->earlier);
+                copied->earlier = unit_charge_less(arena, hold->earlier, NULL);
                 copied->granted = ledger_copy_instance(arena, &hold->granted);
         }
         VEC_FOREACH(refusal, &ledger->refusals)
@@ -288,7 +279,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         *known = *hold;
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
-        known->earlier = copy_charge(arena, hold->earlier);
+        known->earlier = unit_charge_less(arena, hold->earlier, NULL);
         known->granted = ledger_copy_instance(arena, granted);
         /* A unit that starts under another policy than planned keeps its pages on the nodes of that policy. */
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||

@@ -250,6 +250,7 @@ static bool read_counted(Reader *reader, char *word, LedgerHold *hold) {
                 return false;
         earlier.used = used.grants.items;
         earlier.n_used = used.grants.n;
+        earlier.pages = ledger_granted_pages(&used);
         hold->earlier = arena_memdup(reader->arena, &earlier, sizeof(earlier));
         return true;
 }

@@ -69,11 +69,9 @@ static void add_units(Maker *maker) {
                 const LedgerHold *of_size = index_find(maker->by_unit, hold->unit);
                 const UnitCharge *earlier = of_size ? of_size->earlier : NULL;
                 /* Counted pages are the unit's own, even if it is not known whether all were counted. */
-                const UnitCharge *group = unit && (hold->is_counted || hold->is_assumed || earlier)
-                                                  ? unit_use_charge(unit, maker->page_size_bytes)
-                                                  : NULL;
-                const UnitCharge *charge =
-                        group && earlier ? unit_charge_less(maker->arena, group, earlier) : group;
+                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed || earlier)
+                                                   ? unit_use_charge(unit, maker->page_size_bytes)
+                                                   : NULL;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
@@ -83,6 +81,8 @@ static void add_units(Maker *maker) {
                 INDEX_FOREACH(entry, maker->by_unit, row->unit)
                         row->granted_pages =
                                 add_saturated(row->granted_pages, hold_pages(entry->value));
+                if (earlier)
+                        charge = unit_charge_less(maker->arena, charge, earlier);
                 if (!charge)
                         continue;
                 ARRAY_FOREACH(use, charge->used, charge->n_used) {
@@ -105,21 +105,20 @@ static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
         maker->unknown_left = sub_floored(maker->unknown_left, pages);
 }
 
-/* Attributes up to PAGES in use to ROW, first on the nodes of GRANTED; ONLY_NEW: only pages that came into use since
- * others' pages were recorded. Returns how many. */
-static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages,
-                          bool only_new) {
+/* Attributes up to PAGES in use to ROW: first those that came into use since others' pages were recorded, and of both
+ * kinds first those on the nodes of GRANTED. */
+static void use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
         const Topology *topology = maker->promises->topology;
         uint64_t left = pages;
 
-        for (int pass = 0; pass < 2; pass++)
+        for (int pass = 0; pass < 4; pass++)
                 for (size_t i = 0; i < topology->n_nodes; i++) {
-                        uint64_t before = only_new ? maker->others_before[i] : 0;
-                        uint64_t here = MIN(left, before < UINT64_MAX
-                                                          ? sub_floored(maker->used_left[i], before)
-                                                          : maker->used_left[i]);
+                        bool is_new = pass < 2 && maker->others_before[i] < UINT64_MAX;
+                        uint64_t here =
+                                MIN(left, sub_floored(maker->used_left[i],
+                                                      is_new ? maker->others_before[i] : 0));
 
-                        if (pass == 0)
+                        if (pass % 2 == 0)
                                 here = MIN(here, sub_floored(ledger_pages_on(granted,
                                                                              topology->nodes[i].id),
                                                              row->used[i]));
@@ -127,7 +126,6 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
                         left -= here;
                 }
         row->owed_pages = sub_floored(row->owed_pages, pages - left);
-        return pages - left;
 }
 
 static uint64_t file_pages(const Maker *maker, const MountUse *mount) {
@@ -177,9 +175,7 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         /* While the unit runs these may be others': when pools are lowered they count as unknown, too. */
         if (hold)
                 maker->promises->unknown_pages += reserved;
-        left -= reserved;
-        left -= use_mount(maker, row, granted, left, true);
-        use_mount(maker, row, granted, left, false);
+        use_mount(maker, row, granted, left - reserved);
         maker->earmarked_left -= earmarked_pages(maker, mount);
         promise_mount(maker, row,
                       MIN(maker->unknown_left,
