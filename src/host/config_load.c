@@ -30,6 +30,7 @@ static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
 
 /* A unit's control group has the unit's own name, not that of an alias, which `systemctl enable` makes (Alias=). */
 static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
+        bool is_any = false;
         Names links = {};
 
         root_list(root, arena, PATH_UNITS_ETC, &links);
@@ -48,9 +49,10 @@ static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
                 if (!name_check_unit(name) &&
                     (name == target ||
                      text_ends_with(arena_strdup_to(arena, target, name), "/systemd/system/")))
-                        instance->unit = name;
+                        instance->unit = name, is_any = true;
         }
-        config_index(arena, config);
+        if (is_any)
+                config_index(arena, config);
 }
 
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {

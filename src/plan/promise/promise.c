@@ -66,21 +66,23 @@ static void add_units(Maker *maker) {
                 if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
                 const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
-                const LedgerHold *of_size = index_find(maker->by_unit, hold->unit);
-                const UnitCharge *earlier = of_size ? of_size->earlier : NULL;
-                /* Counted pages are the unit's own, even if it is not known whether all were counted. */
-                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed || earlier)
-                                                   ? unit_use_charge(unit, maker->page_size_bytes)
-                                                   : NULL;
+                const UnitCharge *earlier = NULL;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
                 index_add(maker->promises->by_unit, row->unit, row);
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
-                /* The sum over all instances of the unit. */
-                INDEX_FOREACH(entry, maker->by_unit, row->unit)
-                        row->granted_pages =
-                                add_saturated(row->granted_pages, hold_pages(entry->value));
+                /* Over all instances of the unit. */
+                INDEX_FOREACH(entry, maker->by_unit, row->unit) {
+                        const LedgerHold *each = entry->value;
+
+                        row->granted_pages = add_saturated(row->granted_pages, hold_pages(each));
+                        earlier = earlier ? earlier : each->earlier;
+                }
+                /* Counted pages are the unit's own, even if it is not known whether all were counted. */
+                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed || earlier)
+                                                   ? unit_use_charge(unit, maker->page_size_bytes)
+                                                   : NULL;
                 if (earlier)
                         charge = unit_charge_less(maker->arena, charge, earlier);
                 if (!charge)
@@ -207,13 +209,13 @@ static void leave_behind(Maker *maker, const UnitCharge *group, const UnitCharge
 /* Units that start have no hold: what their groups have was left there. */
 static void add_left_behind(Maker *maker) {
         VEC_FOREACH(unit, &maker->use->units) {
-                const LedgerHold *hold = index_find(maker->by_unit, unit->unit);
                 const UnitCharge *group = unit_use_charge(unit, maker->page_size_bytes);
+                const LedgerHold *hold = group ? index_find(maker->by_unit, unit->unit) : NULL;
 
-                if (group && hold && hold->earlier)
+                if (hold && hold->earlier)
                         leave_behind(maker, group,
                                      unit_charge_less(maker->arena, group, hold->earlier));
-                else if (group && !promises_find(maker->promises, unit->unit))
+                else if (group && !hold && !promises_find(maker->promises, unit->unit))
                         leave_behind(maker, group, &(UnitCharge){});
         }
 }
