@@ -3,7 +3,7 @@
 /* What a database's gate says, which its owner may have written: all of it arrives, or none. */
 
 #include "demand/learned.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const InstanceConfig *instance_of(Arena *arena, const char *engine) {
         const char *text = arena_printf(arena, "[Instance]\nEngine=%s\n", engine);
@@ -66,67 +66,22 @@ TEST(comes_whole) {
         }
 }
 
-#define PAGES(size, n) "\"pages\":[{\"pageSizeBytes\":" #size ",\"pages\":" #n "}]"
-#define GOOD           PAGES(2097152, 100) ",\"exact\":true"
+/* ENGINE JSON */
+static const char *do_say(void *context UNUSED, const StoryLine *line) {
+        const char *engine = story_unescape(line->arena, line->words[1]);
+        json_t *json =
+                json_loads(story_unescape(line->arena, strchr(line->rest, ' ') + 1), 0, NULL);
+        Learned learned = {};
 
-/* An owner may say anything: it is a figure of his instance, or it is nothing. */
-TEST(lies) {
-        static const struct {
-                const char *engine, *text;
-                bool is_good;
-        } rows[] = {
-                {"postgresql", "{" GOOD "}", true},
-                {"postgresql", "{" GOOD ",\"version\":null,\"byRule\":null}", true},
-                {"postgresql", "{" GOOD ",\"version\":\"15.18 (Debian)\",\"fixed\":true}", true},
-                {"postgresql", "{" PAGES(2097152, 99999999) ",\"exact\":true}",
-                 true}, /* bounded later */
-                {"postgresql", "{" PAGES(2097152, 0) ",\"exact\":true}", false},
-                {"postgresql", "{" PAGES(2097152, -5) ",\"exact\":true}", false},
-                {"postgresql", "{" PAGES(2097152, 1.5) ",\"exact\":true}", false},
-                {"postgresql", "{" PAGES(2097152, 9223372036854775807) ",\"exact\":true}", false},
-                {"postgresql", "{" PAGES(1073741824, 1) ",\"exact\":true}", false}, /* not taken */
-                {"postgresql", "{" PAGES(65536, 100) ",\"exact\":true}", false},
-                {"postgresql", "{" PAGES(0, 100) ",\"exact\":true}", false},
-                {"postgresql", "{\"pages\":[],\"exact\":true}", false},
-                {"postgresql", "{\"pages\":7,\"exact\":true}", false},
-                {"postgresql",
-                 "{\"pages\":[{\"pageSizeBytes\":2097152,\"pages\":1},{\"pageSizeBytes\":2097152,"
-                 "\"pages\":2}],\"exact\":true}",
-                 false},
-                {"postgresql", "{" PAGES(2097152, 100) "}", false},
-                {"postgresql", "{" PAGES(2097152, 100) ",\"exact\":1}", false},
-                {"postgresql", "{" GOOD ",\"more\":1}", false},
-                {"postgresql", "{" GOOD ",\"seen\":{}}", false},
-                {"postgresql", "{" GOOD ",\"byRule\":{}}", false},
-                {"postgresql", "{" GOOD ",\"running\":\"yes\"}", false},
-                {"postgresql", "{" GOOD ",\"version\":\"\"}", false},
-                {"postgresql", "{" GOOD ",\"version\":\"15\\nPages=2M:9999\"}", false},
-                {"postgresql",
-                 "{" GOOD ",\"version\":\"15.0000000000000000000000000000000000000000\"}", false},
-                {"postgresql", "{" GOOD ",\"version\":15}", false},
-                {"postgresql", "{" GOOD ",\"settings\":\"0123456789abcdef\"}", true},
-                {"postgresql", "{" GOOD ",\"settings\":\"xyz\"}", false},
-                {"postgresql", "[]", false},
-                {"postgresql", "{}", false},
-                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"8.0.4\"}", true},
-                {"mysql\nMemory=8G", "{\"pages\":[],\"exact\":false,\"version\":\"8.0.4\"}", true},
-                {"mysql\nMemory=8G", "{" GOOD ",\"version\":\"8.0.4\"}", false},
-                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"v8\"}", false},
-                {"mongodb", "{\"pages\":[],\"exact\":false,\"version\":\"8.0 x\"}", false},
-                {"mongodb", "{\"pages\":[],\"exact\":false}", false},
-                {"mongodb", "{" GOOD ",\"version\":\"8.0.4\"}", false},
-        };
+        assert_non_null(json);
+        int r = take_json(line->arena, json, engine, &learned);
 
-        ARRAY_FOREACH(row, rows, ARRAY_LEN(rows)) {
-                Learned learned = {};
-                json_t *json = json_loads(row->text, 0, NULL);
-
-                assert_non_null(json);
-                assert_int_equal(take_json(arena, json, row->engine, &learned),
-                                 row->is_good ? 0 : -EINVAL);
-                assert_int_equal(learned.pages.n, row->is_good && *row->engine == 'p');
-        }
+        assert_true(r == 0 || r == -EINVAL);
+        assert_int_equal(learned.pages.n, r == 0 && text_equals(engine, "postgresql"));
+        return r == 0 ? "taken" : "refused";
 }
+
+STORY_TEST(lies, "unit/demand/lies", {"say", do_say})
 
 static Reason beyond(Arena *arena, const Config *config, const Topology *topology,
                      const Lesson *lesson) {
