@@ -5,7 +5,7 @@
 #include "plan/changes.h"
 
 #include "base/size.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 /* "a 2M=0:10 1:5": instances by name, size and grants, as support/testing.h has holds. */
 static Ledger *ledger_of(Arena *arena, const char *text) {
@@ -53,58 +53,17 @@ static char *changes_text(Arena *arena, const char *before, const char *after) {
         return arena_strdup(arena, text_string(&text));
 }
 
-TEST(kinds) {
-        static const struct {
-                const char *before, *after, *text;
-        } cases[] = {
-                {"", "", ""},
-                {"a 2M=0:10", "a 2M=0:10", "a: unchanged"},
-                {"a 2M=0:10/1:5", "a 2M=1:5/0:10", "a: unchanged"},
-                {"", "a 2M=0:10/1:1061", "a: added, 1,071 pages of 2M"},
-                {"a 2M=", "a 2M=0:10", "a: added, 10 pages of 2M"},
-                {"a 2M=", "a 2M=", "a: unchanged"},
-                {"r 1G=0:2", "r 2M=", "r: refused, it had 2 pages of 1G"},
-                {"a 2M=0:10", "", "a: removed, 10 pages of 2M"},
-                {"r 2M=0:10", "", "r: refused, it had 10 pages of 2M"},
-                {"a 2M=0:10", "a 2M=", "a: removed, 10 pages of 2M"},
-                {"a 2M=0:10", "a 2M=0:10/1:5", "a: grown from 10 to 15 pages of 2M"},
-                {"a 2M=0:10", "a 2M=1:9", "a: shrunk from 10 to 9 pages of 2M"},
-                {"a 2M=0:10", "a 2M=0:5/1:5", "a: moved, 10 pages of 2M"},
-                {"a 2M=0:5/1:5", "a 2M=0:10", "a: moved, 10 pages of 2M"},
-                {"a 2M=0:10", "a 1G=0:3", "a: moved, 3 pages of 1G"},
-                {"a 2M=0:10\ngone 1G=0:1", "new 2M=0:1\na 2M=0:10",
-                 "new: added, 1 pages of 2M\na: unchanged\ngone: removed, 1 pages of 1G"},
-        };
+/* BEFORE to AFTER */
+static const char *do_from(void *context UNUSED, const StoryLine *line) {
+        char *before = story_unescape(line->arena, arena_printf(line->arena, " %s ", line->rest));
+        char *to = strstr(before, " to ");
 
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(changes_text(arena, cases[i].before, cases[i].after), cases[i].text);
+        *to = '\0';
+        return changes_text(line->arena, text_strip(line->arena, before),
+                            text_strip(line->arena, to + strlen(" to ")));
 }
 
-/* What a unit runs with is said where it is not what the instance has now. */
-TEST(kept) {
-        static const struct {
-                const char *before, *after, *text;
-        } cases[] = {
-                {"a 2M=0:10", "a 2M=0:10\nhold a.service a 2M=0:10", "a: unchanged"},
-                {"a 2M=0:10", "a 2M=0:15\nhold a.service a 2M=0:10",
-                 "a: grown from 10 to 15 pages of 2M; a.service keeps the 10 it runs with until it stops"},
-                {"a 2M=0:10", "a 2M=0:10/1:5\nhold a.service a 2M=0:10",
-                 "a: grown from 10 to 15 pages of 2M; a.service keeps the 10 it runs with until it stops"},
-                {"a 2M=0:10", "a 2M=1:10\nhold a.service a 2M=0:10",
-                 "a: moved, 10 pages of 2M; a.service keeps the 10 it runs with until it stops"},
-                {"a 2M=0:10", "a 1G=0:1\nhold a.service a 2M=0:10",
-                 "a: moved, 1 pages of 1G; a.service keeps the 10 it runs with until it stops"},
-                {"a 2M=0:10", "hold a.service a 2M=0:10",
-                 "a: removed, 10 pages of 2M; a.service keeps the 10 it runs with until it stops"},
-                /* Still of an earlier change. */
-                {"a 2M=0:15", "a 2M=0:15\nhold a.service a 2M=0:10",
-                 "a: unchanged; a.service keeps the 10 it runs with until it stops"},
-                {"a 2M=0:10", "hold x a 2M=0:10 tentative", "a: removed, 10 pages of 2M"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(changes_text(arena, cases[i].before, cases[i].after), cases[i].text);
-}
+STORY_TEST(stories, "unit/plan/changes", {"from", do_from})
 
 /* Only persistent pages, and only pools that differ. */
 TEST(pools) {

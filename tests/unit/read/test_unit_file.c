@@ -5,7 +5,7 @@
 
 #include "read/unit_file.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 #define ETC "/etc/systemd/system/"
 #define USR "/usr/lib/systemd/system/"
@@ -97,31 +97,11 @@ static const char *command(Arena *arena, const char *line) {
         return join(arena, unit_file_command(unit_file_read(arena, sources, "a.service"), line));
 }
 
-TEST(commands) {
-        static const struct {
-                const char *line, *words;
-        } cases[] = {
-                {"/usr/bin/postgres -D ${PGDATA}", "/usr/bin/postgres|-D|/data"},
-                {"-+/bin/x a", "/bin/x|a"},
-                {"@/bin/x name a", "/bin/x|a"},
-                {":/bin/x ${PGDATA} $ONE $$", "/bin/x|${PGDATA}|$ONE|$$"},
-                {"/bin/x $TWO $EMPTY $NONE end", "/bin/x|a|b c|end"},
-                {"/bin/x \"${TWO}\" ${EMPTY} ${NONE}", "/bin/x|a  'b c'||"},
-                {"/bin/x -c a=${ONE}b $$ONE a$ONE ${ONE", "/bin/x|-c|a=1b|$ONE|a$ONE|${ONE"},
-                {"/bin/x 'a b' \"c'd\" e\\ f \\x41\\102\\s\\q\\x4",
-                 "/bin/x|a b|c'd|e\\ f|AB \\q\\x4"},
-                {"/bin/x -o \"-c a='1 2'\"", "/bin/x|-o|-c a='1 2'"},
-                {"/bin/x a ; /bin/y b", "/bin/x|a"},
-                {"/bin/x a \\; \";\"", "/bin/x|a|;|;"},
-                {"/bin/x a 'b", ""},
-                {"", ""},
-                {"-", ""},
-                {"@/bin/x", "/bin/x"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_text(command(arena, cases[i].line), cases[i].words);
+static const char *do_command(void *context UNUSED, const StoryLine *line) {
+        return command(line->arena, story_unescape(line->arena, line->rest));
 }
+
+STORY_TEST(commands, "unit/read/commands", {"command", do_command})
 
 /* ---- environment ---- */
 

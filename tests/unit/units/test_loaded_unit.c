@@ -5,7 +5,7 @@
 #include "model/problem.h"
 #include "read/unit_file.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 #include "units/loaded_unit.h"
 
 #define OURS  "/run/systemd/generator/x.service.d/10-hugeplan.conf"
@@ -67,35 +67,26 @@ TEST(healthy) {
         assert_text(judge(arena, oracle, &unit), "");
 }
 
-/* A gate is who asks, whoever wrote it and wherever it stands. */
-TEST(gates) {
-        static const struct {
-                const char *pre_starts;
-                bool has;
-        } units[] = {
-                {"/usr/bin/hugeplanctl wait a", true},
-                {"+/usr/bin/hugeplanctl wait a", true},
-                {"-/opt/h/bin/hugeplanctl --no-pager wait a", true},
-                {"/bin/mkdir /run/x|hugeplanctl wait --all", true},
-                {"/bin/sh -c 'hugeplanctl wait a && exec prepare'", true},
-                {"/bin/sh -c /usr/bin/hugeplanctl wait ${INSTANCE}", true},
-                {"", false},
-                {"/usr/bin/hugeplanctl wait ab", false},
-                {"/usr/bin/hugeplanctl status a", false},
-                {"/usr/bin/hugeplanctl hugetlb limit a", false},
-                {"/usr/bin/wait a", false},
-                {"/bin/echo hugeplanctl|/bin/wait wait a", false},
-        };
-        const Config *config = config_make(arena, "a.conf", postgresql, NULL);
+static const char *do_gate(void *context UNUSED, const StoryLine *line) {
+        const LoadedUnit unit = {.name = "x.service", .pre_starts = names(line->arena, line->rest)};
 
-        for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-                LoadedUnit unit = {.name = "x.service",
-                                   .pre_starts = names(arena, units[i].pre_starts)};
-
-                if (loaded_unit_has_gates(config, &unit) != units[i].has)
-                        fail_msg("%s", units[i].pre_starts);
-        }
+        return story_yes(
+                loaded_unit_has_gates(config_make(line->arena, "a.conf", postgresql, NULL), &unit));
 }
+
+/* ACTIVE-STATE SUB-STATE CONTROL-PID MAIN-PID PID */
+static const char *do_start(void *context UNUSED, const StoryLine *line) {
+        const LoadedUnit unit = {
+                .active_state = text_equals(line->words[1], "-") ? "" : line->words[1],
+                .sub_state = text_equals(line->words[2], "-") ? "" : line->words[2],
+                .control_pid = (uint32_t) story_number_at(line, 3),
+                .main_pid = (uint32_t) story_number_at(line, 4),
+        };
+
+        return story_yes(loaded_unit_starts_by(&unit, (uint32_t) story_number_at(line, 5)));
+}
+
+STORY_TEST(stories, "unit/units/loaded_unit", {"gate", do_gate}, {"start", do_start})
 
 TEST(reset) {
         LoadedUnit unit = healthy(arena);
@@ -321,47 +312,4 @@ TEST(of_files) {
         const UnitFile *none = unit_file_read(arena, test_sources(arena, files, 0), "x.service");
 
         assert_text(unit_search_loaded(arena, "x.service", none).load_state, "not-found");
-}
-
-/* Who starts a unit, by its states and by who calls: 10 is its control process, 20 its main one. */
-TEST(starts_by) {
-        static const struct {
-                const char *active_state, *sub_state;
-                uint32_t control_pid, main_pid, pid;
-                bool starts;
-        } cases[] = {
-                {"activating", "start-pre", 10, 0, 10, true},
-                {"activating", "start-pre", 10, 0, 11, true}, /* a shell is the control process */
-                {"activating", "condition", 10, 0, 10, true},
-                {"activating", "start-pre", 0, 0, 11, false},
-                {"activating", "start", 10, 0, 10, true},
-                {"activating", "start", 10, 0, 11, true}, /* Type=forking: its start script */
-                {"activating", "start", 0, 20, 20, true}, /* Type=notify, exec, oneshot */
-                {"activating", "start", 0, 20, 21, false},
-                {"activating", "start", 10, 20, 21, false},
-                {"activating", "start", 0, 0, 21, false},
-                {"activating", "start-post", 10, 20, 10, false},
-                {"activating", "auto-restart", 0, 0, 21, false},
-                {"activating", "auto-restart-queued", 0, 0, 21, false},
-                {"active", "running", 0, 20, 20, false},
-                {"active", "start-pre", 10, 0, 10, false},
-                {"reloading", "reload", 10, 20, 10, false},
-                {"deactivating", "stop-post", 10, 0, 10, false},
-                {"inactive", "dead", 0, 0, 11, false},
-                {"", "", 0, 0, 0, false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                const LoadedUnit unit = {
-                        .active_state = cases[i].active_state,
-                        .sub_state = cases[i].sub_state,
-                        .control_pid = cases[i].control_pid,
-                        .main_pid = cases[i].main_pid,
-                };
-
-                if (loaded_unit_starts_by(&unit, cases[i].pid) != cases[i].starts)
-                        fail_msg("%s (%s), %u, %u: by %u", cases[i].active_state,
-                                 cases[i].sub_state, cases[i].control_pid, cases[i].main_pid,
-                                 cases[i].pid);
-        }
 }
