@@ -41,7 +41,7 @@ import hosts  # noqa: E402
 
 TABLE = HERE / "costs.tsv"
 TOLERANCE = 0.1
-SETTLED = 3.5  # seconds after which files are old enough not to be read again, see host/config_load.c
+SETTLED = 0.5  # seconds after which files are old enough not to be read again, see root_stamp_add()
 TRIES = 3  # at most, of what asks a daemon, and reads for itself where that is slow: the least counts
 ASKED = 10  # requests, of which one's share is told
 SOCKET = "run/hugeplan/org.hugeplan.Manager"

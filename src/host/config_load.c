@@ -13,10 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Timestamps of file systems have the granularity of the kernel's tick, on some of one or two seconds: a file changed
- * less than this time ago may change again and keep its timestamp. */
-static const uint64_t tick_usec = 3 * USEC_PER_SEC;
-
 static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
         static const char *const paths[] = {
                 PATH_PASSWD, PATH_GROUP, PATH_USR_PASSWD, PATH_USR_GROUP, PATH_NSSWITCH,
@@ -82,7 +78,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         config->fault = root_fault(root, arena);
         config->paths = trace.paths;
         if (!config->is_incomplete && config->fault.error == 0 &&
-            add_saturated(trace.stamp.newest_usec, tick_usec) <= now_usec)
+            trace.stamp.settled_usec <= now_usec)
                 config->stamp = trace.stamp.hash;
         /* If the configuration is incomplete, its directories and files have problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)

@@ -122,7 +122,7 @@ char *root_identity(const Root *root, Arena *arena, const char *path);
  * modification time and status change time. */
 typedef struct RootStamp {
         uint64_t hash;
-        uint64_t newest_usec; /* the latest of all times, since the epoch */
+        uint64_t settled_usec; /* since the epoch: a file that changes later gets other times */
 } RootStamp;
 
 void root_stamp(const Root *root, const char *path, RootStamp *stamp);

@@ -43,7 +43,10 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
                             st.st_mtim.tv_nsec);
 }
 
+/* Timestamps have the granularity of the kernel's tick, of 10 ms at most; on some file systems of one or two seconds,
+ * and then are whole ones. */
 void root_stamp_add(RootStamp *stamp, const struct stat *st) {
+        static const uint64_t tick_usec = 20 * USEC_PER_MSEC, long_tick_usec = 3 * USEC_PER_SEC;
         static const struct stat none = {};
         const struct stat *at = st ? st : &none;
         const struct timespec *const times[] = {&at->st_mtim, &at->st_ctim};
@@ -52,7 +55,9 @@ void root_stamp_add(RootStamp *stamp, const struct stat *st) {
         for (size_t i = 0; i < ARRAY_LEN(times); i++) {
                 values[4 + i] = (uint64_t) times[i]->tv_sec * USEC_PER_SEC * 1000 +
                                 (uint64_t) times[i]->tv_nsec;
-                stamp->newest_usec = MAX(stamp->newest_usec, values[4 + i] / 1000);
+                stamp->settled_usec = MAX(stamp->settled_usec,
+                                          values[4 + i] / 1000 +
+                                                  (times[i]->tv_nsec ? tick_usec : long_tick_usec));
         }
         ARRAY_FOREACH(value, values, ARRAY_LEN(values))
                 stamp->hash = (stamp->hash ^ *value) * UINT64_C(0x100000001b3);

@@ -35,7 +35,7 @@ RELOAD = '{"method":"org.hugeplan.Manager.Reload"}'
 GET_INFO = '{"method":"org.varlink.service.GetInfo"}'
 
 # Seconds after which a file is as at a boot: until then it might still change in the same instant, and is read each time.
-SETTLED = 4
+SETTLED = 0.5
 
 # As hugeplan.service has it (LimitNOFILE=), or as many as may be had here.
 DESCRIPTORS = min(24576, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
