@@ -59,7 +59,8 @@ static inline uint64_t unit_charge_used_on(const UnitCharge *charge, unsigned no
         return used ? used->pages : 0;
 }
 
-/* Returns CHARGE (NULL: NULL) less what OTHER has (NULL: nothing), in ARENA. */
+/* Returns CHARGE (NULL: NULL) less what OTHER has (NULL: nothing), in ARENA. Pages that are touched are among the reserved
+ * ones: if more have been touched than remain, OTHER has touched them. */
 static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charge,
                                            const UnitCharge *other) {
         UnitCharge *rest = charge ? arena_memdup(arena, charge, sizeof(*charge)) : NULL;
@@ -68,10 +69,13 @@ static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charg
                 return NULL;
         rest->reserved_pages =
                 sub_floored(charge->reserved_pages, other ? other->reserved_pages : 0);
+        rest->pages = 0;
         rest->used = arena_memdup(arena, charge->used, charge->n_used * sizeof(NodePages));
-        ARRAY_FOREACH(used, rest->used, rest->n_used)
-                used->pages = sub_floored(used->pages, unit_charge_used_on(other, used->node));
-        rest->pages = ARRAY_SUM(used, rest->used, rest->n_used, used->pages);
+        ARRAY_FOREACH(used, rest->used, rest->n_used) {
+                used->pages = MIN(sub_floored(used->pages, unit_charge_used_on(other, used->node)),
+                                  rest->reserved_pages - rest->pages);
+                rest->pages += used->pages;
+        }
         return rest;
 }
 
