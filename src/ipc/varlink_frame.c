@@ -185,28 +185,9 @@ int varlink_writer_send(VarlinkWriter *writer, int fd) {
 
 /* ---- messages ---- */
 
-/* jansson recurses for every level, so nesting is counted before it sees the text. Brackets that do
- * not match are left to jansson, which stops at the first. */
-static bool depth_is_bounded(const char *bytes, size_t length) {
-        size_t depth = 0;
-
-        for (size_t i = 0; i < length; i++)
-                if (bytes[i] == '"')
-                        while (++i < length && bytes[i] != '"')
-                                i += bytes[i] == '\\';
-                else if ((bytes[i] == '{' || bytes[i] == '[') && ++depth > VARLINK_DEPTH_MAX)
-                        return false;
-                else if ((bytes[i] == '}' || bytes[i] == ']') && depth > 0)
-                        depth--;
-        return true;
-}
-
 json_t *varlink_message_parse(const char *bytes, size_t length, const VarlinkParameter *keys) {
-        json_t *message;
+        json_t *message = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
 
-        if (!depth_is_bounded(bytes, length))
-                return NULL;
-        message = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
         if (json_is_object(message) && !varlink_parameters_find_fault(keys, message) &&
             (json_is_object(json_object_get(message, "parameters")) ||
              json_object_set_new(message, "parameters", json_object()) == 0))

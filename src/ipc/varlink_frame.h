@@ -4,12 +4,10 @@
 /* Varlink messages on a byte stream: one JSON object and one NUL byte each.
  *
  * https://varlink.org/Method-Call. Stricter than the text of the protocol, as sd-varlink is: unknown
- * or repeated keys, wrong types, contradicting flags and deep nesting are refused, never ignored.
- * All sizes are bytes. Nothing here blocks, and nothing grows beyond the limit it was made with. */
+ * or repeated keys, wrong types and contradicting flags are refused, never ignored, and so is nesting
+ * that is too deep for jansson (JSON_PARSER_MAX_DEPTH). All sizes are bytes. Nothing here blocks, and nothing grows beyond the limit it was made with. */
 
 #include "ipc/varlink_parameters.h"
-
-enum { VARLINK_DEPTH_MAX = 16 }; /* objects and arrays within each other, the message included */
 
 /* A bounded queue of bytes. */
 typedef struct VarlinkBuffer {
