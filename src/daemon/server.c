@@ -5,7 +5,6 @@
  * one of its own, which it serves beside systemd's. */
 #include "daemon/server.h"
 
-#include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "runtime/log.h"
 
@@ -69,7 +68,7 @@ static void on_server(void *userdata, uint32_t events UNUSED) {
 int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInterface *interface,
                  void *userdata, int fd) {
         server->root = root;
-        server->varlink = varlink_server_new(&interface, 1, &manager_service_info, userdata);
+        server->varlink = varlink_server_new(interface, userdata);
         if (!server->varlink)
                 return -errno;
         int r = loop_watch(loop, &server->io, varlink_server_fd(server->varlink), EPOLLIN,

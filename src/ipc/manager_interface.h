@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The Varlink interface of hugepland: its names, and its definition (org.hugeplan.Manager.varlink) as clients can ask
- * for it. The methods are the daemon's. The interface only ever grows: fields, methods and errors are added, never
+/* The names of hugepland's Varlink interface. Its definition is org.hugeplan.Manager.varlink; the methods are the
+ * daemon's. The interface only ever grows: fields, methods and errors are added, never
  * changed or removed.
  *
  * Enumerations where the set of words is closed by design, strings where it may grow: clients made from the definition
  * take a new word in an enumeration for an error. On the wire both are strings. */
 
-#include "ipc/varlink_server.h"
 #include "model/names.h"
 
 #define MANAGER_INTERFACE NAME_SOCKET /* the socket is named after it */
@@ -24,9 +23,3 @@
 #define MANAGER_ERROR_TIMED_OUT        MANAGER_INTERFACE ".TimedOut"
 #define MANAGER_ERROR_CONFIG_INVALID   MANAGER_INTERFACE ".ConfigInvalid"
 #define MANAGER_ERROR_RELOAD_REFUSED   MANAGER_INTERFACE ".ReloadRefused"
-
-/* What every server of hugeplan says of itself. */
-extern const VarlinkServerInfo manager_service_info;
-
-/* In the interface definition language. */
-extern const char manager_interface_description[];

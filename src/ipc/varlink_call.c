@@ -146,7 +146,7 @@ void varlink_call_keep_place(VarlinkCall *call) {
 
 static const VarlinkInterface *server_find_interface(const VarlinkServer *server, const char *name,
                                                      size_t length) {
-        for (size_t i = 0; i < server->n_interfaces; i++)
+        for (size_t i = 0; i < ARRAY_LEN(server->interfaces); i++)
                 if (strlen(server->interfaces[i]->name) == length &&
                     memcmp(server->interfaces[i]->name, name, length) == 0)
                         return server->interfaces[i];
@@ -236,19 +236,14 @@ void call_take(Connection *c, const char *message) {
 
 static void service_get_info(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         VarlinkServer *server = call->connection->server;
-        const VarlinkServerInfo *info = &server->served.info;
 
-        if (!server->served.info_text) {
-                json_t *names = json_array();
-
-                for (size_t i = 0; i < server->n_interfaces; i++)
-                        json_array_append_new(names, json_string(server->interfaces[i]->name));
+        if (!server->served.info_text)
                 server->served.info_text = varlink_text_new(
-                        json_pack("{ss ss ss ss so}", "vendor", info->vendor, "product",
-                                  info->product, "version", info->version, "url", info->url,
-                                  "interfaces", names),
+                        json_pack("{ss ss ss ss s[ss]}", "vendor", "The hugeplan project",
+                                  "product", "hugeplan", "version", HUGEPLAN_VERSION, "url",
+                                  "man:hugepland(8)", "interfaces", server->interfaces[0]->name,
+                                  server->interfaces[1]->name),
                         true);
-        }
         varlink_call_reply_text(call, server->served.info_text);
 }
 

@@ -38,11 +38,6 @@ typedef struct VarlinkInterface {
         size_t n_methods;
 } VarlinkInterface;
 
-/* What GetInfo says. */
-typedef struct VarlinkServerInfo {
-        const char *vendor, *product, *version, *url;
-} VarlinkServerInfo;
-
 typedef struct VarlinkLimits {
         /* Of users who are not trusted. */
         size_t connections;           /* in all */

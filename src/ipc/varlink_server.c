@@ -95,21 +95,18 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
         server->places.subscriptions = limits->subscriptions_per_uid;
 }
 
-VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
-                                  const VarlinkServerInfo *info, void *userdata) {
-        VarlinkServer *server = calloc(1, sizeof(*server) + (n + 1) * sizeof(*interfaces));
+VarlinkServer *varlink_server_new(const VarlinkInterface *interface, void *userdata) {
+        VarlinkServer *server = calloc(1, sizeof(*server));
 
         if (!server)
                 return NULL;
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
-        server->served = (Served){.info = *info, .own_uid = geteuid(), .userdata = userdata};
+        server->served = (Served){.own_uid = geteuid(), .userdata = userdata};
         server->admit = server_admit;
         server->interfaces[0] = &varlink_service_interface;
-        if (n > 0)
-                memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
-        server->n_interfaces = n + 1;
+        server->interfaces[1] = interface;
         int r = loop_new(&server->loop);
 
         if (r < 0) {

@@ -19,10 +19,8 @@
 #include "ipc/varlink_call.h"
 #include "ipc/varlink_listen.h"
 
-/* INTERFACES without org.varlink.service; they and INFO's strings must outlive the server. NULL with
- * errno set. */
-VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
-                                  const VarlinkServerInfo *info, void *userdata);
+/* INTERFACE, besides org.varlink.service, must outlive the server. NULL with errno set. */
+VarlinkServer *varlink_server_new(const VarlinkInterface *interface, void *userdata);
 
 /* Closes everything; closed handlers are called. Takes NULL; returns NULL. Not to be called from a
  * handler. */

@@ -86,7 +86,6 @@ typedef struct Connections {
 } Connections;
 
 typedef struct Served {
-        VarlinkServerInfo info;
         VarlinkText *info_text; /* GetInfo's answer; NULL: nobody has asked yet */
         uid_t own_uid;
         void *userdata; /* of the methods */
@@ -103,8 +102,7 @@ struct VarlinkServer {
         VarlinkLimits limits;
         Served served;
         bool (*admit)(VarlinkServer *server, int fd); /* server_admit() (varlink_listen.h) */
-        size_t n_interfaces;
-        const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
+        const VarlinkInterface *interfaces[2];        /* org.varlink.service is the first */
 };
 
 /* ---- varlink_call.c ---- */

@@ -57,12 +57,10 @@ int main(int argc, char **argv) {
         };
         static const VarlinkInterface interface = {MANAGER_INTERFACE, "interface bench", methods,
                                                    2};
-        static const VarlinkServerInfo info = {"hugeplan", "bench", HUGEPLAN_VERSION, ""};
-        static const VarlinkInterface *const interfaces[] = {&interface};
         static Replier replier;
         struct rlimit files = {.rlim_cur = 2 * FD_MAX, .rlim_max = 2 * FD_MAX};
         VarlinkLimits limits = varlink_limits_default();
-        VarlinkServer *server = varlink_server_new(interfaces, 1, &info, &replier);
+        VarlinkServer *server = varlink_server_new(&interface, &replier);
         json_t *message = argc == 3 ? json_load_file(argv[2], JSON_DISABLE_EOF_CHECK, NULL) : NULL;
         int fd;
 

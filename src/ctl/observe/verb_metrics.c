@@ -10,7 +10,6 @@
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "ipc/interface_texts.h"
-#include "ipc/manager_interface.h"
 #include "ipc/varlink_server.h"
 #include "model/exit_code.h"
 #include "render/metrics/metrics.h"
@@ -139,14 +138,13 @@ static void on_unused(void *userdata) {
 
 /* Returns a negative errno on failure. */
 static int serve(MetricsServer *server, int fd) {
-        const VarlinkInterface *interface = &metrics_interface;
         /* All replies to a call are kept until the client reads them, so the number of clients is small. */
         VarlinkLimits limits = varlink_limits_default();
         int r = loop_new(&server->loop);
 
         if (r < 0)
                 return r;
-        server->varlink = varlink_server_new(&interface, 1, &manager_service_info, server);
+        server->varlink = varlink_server_new(&metrics_interface, server);
         if (!server->varlink)
                 return -errno;
         limits.connections = 64;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients/client.h"
+#include "ipc/interface_texts.h"
 #include "ipc/manager_interface.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
@@ -290,7 +291,7 @@ void clients_notify(Manager *manager, ManagerNews news) {
 
 const VarlinkInterface manager_interface = {
         .name = MANAGER_INTERFACE,
-        .description = manager_interface_description,
+        .description = MANAGER_DESCRIPTION,
         .methods =
                 (const VarlinkMethod[]){
                         {"Describe", method_describe, 0,

@@ -10,7 +10,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
 #include "ipc/varlink_server.h"
 #include "support/story.h"
@@ -158,16 +157,9 @@ static const VarlinkInterface test_interface = {
         .n_methods = ARRAY_LEN(test_methods),
 };
 
-static const VarlinkInterface manager_interface = {
-        .name = MANAGER_INTERFACE,
-        .description = manager_interface_description,
-};
-
 /* ---- the fixture ---- */
 
 static Fixture *fixture_new(void) {
-        static const VarlinkInterface *const interfaces[] = {&test_interface, &manager_interface};
-        static const VarlinkServerInfo info = {"example", "test", "1", "https://example.org"};
         Fixture *f = calloc(1, sizeof(*f));
         int fd;
 
@@ -177,7 +169,7 @@ static Fixture *fixture_new(void) {
         assert_non_null(mkdtemp(f->directory));
         assert_int_equal(chmod(f->directory, 0711), 0);
         f->path = arena_printf(f->arena, "%s/socket", f->directory);
-        f->server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, f);
+        f->server = varlink_server_new(&test_interface, f);
         assert_non_null(f->server);
         fd = varlink_bind_socket(f->path);
         assert_true(fd >= 0);
@@ -1145,14 +1137,12 @@ static void client_streams(ClientThread *thread) {
 }
 
 SERVER_TEST(client_stream) {
-        static const VarlinkInterface *const interfaces[] = {&stream_interface};
-        static const VarlinkServerInfo info = {"", "", "", ""};
         static const int expected[] = {0, -EBUSY, 1, 1, 0, -ENODATA, 0, 0};
         const char *path = arena_printf(f->arena, "%s/stream", f->directory);
         ClientThread thread = {.fixture = f, .path = path, .function = client_streams};
 
         varlink_server_free(f->server);
-        f->server = varlink_server_new(interfaces, 1, &info, f);
+        f->server = varlink_server_new(&stream_interface, f);
         assert_int_equal(varlink_server_listen_fd(f->server, varlink_bind_socket(path)), 0);
         run_client(&thread);
         for (size_t i = 0; i < 8; i++)
