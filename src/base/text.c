@@ -37,11 +37,6 @@ void text_add_item(Text *text, const char *item) {
         text_add(text, item);
 }
 
-void text_add_word(Text *text, const char *word) {
-        if (word)
-                text_printf(text, "%s%s", text->length > 0 ? " " : "", word);
-}
-
 void text_printf(Text *text, const char *format, ...) {
         va_list arguments;
 
@@ -165,14 +160,6 @@ bool text_ends_with(const char *string, const char *suffix) {
         size_t length = strlen(string), suffix_length = strlen(suffix);
 
         return length >= suffix_length && strcmp(string + length - suffix_length, suffix) == 0;
-}
-
-char *text_without_slashes(Arena *arena, const char *path) {
-        size_t length = strlen(path);
-
-        while (length > 1 && path[length - 1] == '/')
-                length--;
-        return arena_strndup(arena, path, length);
 }
 
 const char *text_base_name(const char *path) {

@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text in sentences, and in lines that fit the terminal. */
+/* Text as only hugeplanctl writes it: in sentences, and in lines that fit the terminal. */
 #include "base/text.h"
 
 #include <string.h>
+
+void text_add_word(Text *text, const char *word) {
+        if (word)
+                text_printf(text, "%s%s", text->length > 0 ? " " : "", word);
+}
+
+char *text_without_slashes(Arena *arena, const char *path) {
+        size_t length = strlen(path);
+
+        while (length > 1 && path[length - 1] == '/')
+                length--;
+        return arena_strndup(arena, path, length);
+}
 
 char *text_quote(Arena *arena, const char *whose, const char *words) {
         char *quoted = text_excerpt(arena, words, QUOTE_BYTES_MAX);
