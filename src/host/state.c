@@ -11,18 +11,6 @@
 
 enum { FILE_BYTES_MAX = 4 * 1024 * 1024, COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
 
-/* Reads PATH into a new reference. Returns a negative errno if it cannot be read, -EBADMSG if it is not JSON. */
-static int read_json(const Root *root, Arena *arena, const char *path, json_t **ret) {
-        size_t size;
-        char *text;
-        int r = root_read_file(root, arena, path, FILE_BYTES_MAX, &text, &size);
-
-        if (r < 0)
-                return r;
-        *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
-        return *ret ? 0 : -EBADMSG;
-}
-
 /* ---- the ledger ---- */
 
 Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text) {
@@ -69,7 +57,9 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         if (root_read_file(root, arena, PATH_BOOT_COUNT, COUNT_BYTES, &bytes, &size) == -EFBIG)
                 size = 1;
         boot_count_parse(arena, bytes, size, guard);
-        if (read_json(root, arena, PATH_BOOT_PROVEN, &json) == 0)
+        if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &bytes, &size) == 0)
+                json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+        if (json)
                 boot_proven_from_json(arena, json, guard);
         json_decref(json);
         return guard;
