@@ -84,14 +84,8 @@ EscalationMove escalation_next(Escalation *escalation, const EscalationView *vie
         uint64_t now = view->persistent_pages;
         const EscalationMove done = {ESCALATION_DONE, 0, 0};
 
-        if (now == escalation->to_pages)
-                return done;
-        /* Giving pages back is one write, and is not repeated. */
-        if (now > escalation->to_pages)
-                return escalation->has_written
-                               ? done
-                               : (EscalationMove){ESCALATION_WRITE, escalation->to_pages, 0};
-        if (escalation->write_error < 0)
+        /* More than planned: others have added pages, which are theirs. */
+        if (now >= escalation->to_pages || escalation->write_error < 0)
                 return done;
         if (escalation->is_short && !begin_round(escalation, view))
                 return done;
@@ -139,7 +133,6 @@ void escalation_report(Escalation *escalation, const EscalationMove *move,
         *vec_push(escalation->arena, &escalation->records) = *record;
         if (move->action != ESCALATION_WRITE)
                 return;
-        escalation->has_written = true;
         escalation->write_error = record->error;
         if (record->pages_after < move->pages)
                 escalation->is_short = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Escalation: how one pool is brought to its planned count, as a state machine without I/O.
+/* Escalation: how one pool is raised to its planned count, as a state machine without I/O.
  *
  * The caller gets the next move, performs it, reads the pool back and reports the result. A write that
  * yields fewer pages succeeds, so only the count read back is used. The levels:
@@ -54,7 +54,6 @@ typedef struct Escalation {
         unsigned idle_rounds;
         unsigned n_rounds;
         unsigned n_reclaims;
-        bool has_written;
         bool is_short; /* the last write yielded fewer pages */
         bool has_dropped;
         bool is_clamped; /* the node has less room than planned */
