@@ -53,16 +53,6 @@ void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
         call_error_about(call, VARLINK_ERROR_INVALID_PARAMETER, "parameter", name);
 }
 
-int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
-        if (!call->more) {
-                json_decref(parameters);
-                return -ENOTSUP;
-        }
-        call_send(call, parameters ? varlink_reply_make(parameters, true) : NULL);
-        connection_kick(call->connection);
-        return 0;
-}
-
 /* ---- one answer for many ---- */
 
 struct VarlinkText {

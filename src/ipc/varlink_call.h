@@ -26,16 +26,15 @@ typedef struct VarlinkText VarlinkText;
 VarlinkText *varlink_text_new(json_t *parameters, bool is_last);
 VarlinkText *varlink_text_free(VarlinkText *text); /* takes NULL; returns NULL */
 
-/* As varlink_call_reply() and varlink_call_reply_continues(). TEXT stays the caller's. */
+/* As varlink_call_reply(). TEXT stays the caller's. */
 void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text);
+
+/* One of several replies. -ENOTSUP, and nothing is sent, when the client did not ask for more. Never
+ * ends the call: if the client is gone or takes too little, the closed handler is called later, from
+ * varlink_server_dispatch(). */
 int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text);
 
 /* ---- while it lasts ---- */
-
-/* One of several replies; PARAMETERS as for varlink_call_reply(). -ENOTSUP, and nothing is sent, when
- * the client did not ask for more. Never ends the call: if the client is gone or takes too little,
- * the closed handler is called later, from varlink_server_dispatch(). */
-int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters);
 
 /* Whether the client asked for more than one reply. */
 bool varlink_call_wants_more(const VarlinkCall *call);

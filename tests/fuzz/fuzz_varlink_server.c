@@ -196,7 +196,10 @@ static void answer(char how) {
         if (!call)
                 return;
         if (how == 'm') {
-                int r = varlink_call_reply_continues(call, json_pack("{si}", "n", 1));
+                VarlinkText *text = varlink_text_new(json_pack("{si}", "n", 1), false);
+                int r = varlink_call_reply_text_continues(call, text);
+
+                varlink_text_free(text);
 
                 require(r == 0 || (r == -ENOTSUP && !varlink_call_wants_more(call)));
                 return;

@@ -85,8 +85,13 @@ static void refresh(MetricsServer *server) {
 static void reply_all(VarlinkCall *call, const json_t *replies) {
         size_t n = json_array_size(replies);
 
-        for (size_t i = 0; i + 1 < n; i++)
-                varlink_call_reply_continues(call, json_incref(json_array_get(replies, i)));
+        for (size_t i = 0; i + 1 < n; i++) {
+                VarlinkText *text =
+                        varlink_text_new(json_incref(json_array_get(replies, i)), false);
+
+                varlink_call_reply_text_continues(call, text);
+                varlink_text_free(text);
+        }
         varlink_call_reply(call, json_incref(json_array_get(replies, n - 1)));
 }
 

@@ -157,6 +157,14 @@ static const VarlinkInterface test_interface = {
         .n_methods = ARRAY_LEN(test_methods),
 };
 
+static int reply_continues(VarlinkCall *call, json_t *parameters) {
+        VarlinkText *text = varlink_text_new(parameters, false);
+        int r = varlink_call_reply_text_continues(call, text);
+
+        varlink_text_free(text);
+        return r;
+}
+
 /* ---- the fixture ---- */
 
 static Fixture *fixture_new(void) {
@@ -520,7 +528,7 @@ static const char *do_kept(void *context, const StoryLine *line) {
         else if (text_equals(verb, "reply"))
                 varlink_call_reply(kept, what ? json_loads(what, 0, NULL) : NULL);
         else
-                r = varlink_call_reply_continues(kept, json_loads(what, 0, NULL));
+                r = reply_continues(kept, json_loads(what, 0, NULL));
         return r == 0 ? "ok" : strerrorname_np(-r);
 }
 
@@ -697,7 +705,7 @@ SERVER_TEST(subscriber_that_does_not_read) {
         call(f, fd, "Watch", ",\"more\":true");
         pump(f);
         for (; f->n_closed == 0; n++) {
-                varlink_call_reply_continues(f->kept[0], state_of(f, 10000));
+                reply_continues(f->kept[0], state_of(f, 10000));
                 pump(f);
                 assert_true(n < 1000);
         }
@@ -714,7 +722,7 @@ SERVER_TEST(congested_subscriber_can_be_spared) {
         call(f, fd, "Watch", ",\"more\":true");
         pump(f);
         while (!varlink_call_is_congested(f->kept[0])) {
-                varlink_call_reply_continues(f->kept[0], state_of(f, 10000));
+                reply_continues(f->kept[0], state_of(f, 10000));
                 n_sent++;
         }
         pump(f);
@@ -1108,7 +1116,7 @@ static void handle_stream(VarlinkCall *call_, json_t *parameters, void *userdata
         (void) parameters;
         (void) userdata;
         for (int i = 0; i < 2; i++)
-                varlink_call_reply_continues(call_, json_pack("{s:i}", "i", i));
+                reply_continues(call_, json_pack("{s:i}", "i", i));
         varlink_call_reply(call_, json_pack("{s:i}", "i", 2));
 }
 
