@@ -318,7 +318,7 @@ static int print_late(const char *name, const char *reason, const char *remedy) 
 /* How long an answer is waited for before the configuration is read. */
 static const uint64_t at_once_usec = 100 * USEC_PER_MSEC;
 
-/* A client without a place is disconnected after a second or more (ipc/varlink_lobby.h). */
+/* A client without a place is disconnected after a second or more (ipc/varlink_lobby.c). */
 static const uint64_t waited_usec = 900 * USEC_PER_MSEC;
 
 /* One run of the gate. */

@@ -21,7 +21,6 @@
 #include "ipc/varlink_connection.h"
 
 #include "base/size.h"
-#include "ipc/varlink_lobby.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>

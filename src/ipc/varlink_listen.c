@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Listening sockets and new connections. */
-#include "ipc/varlink_listen.h"
+#include "ipc/varlink_server.h"
 
 #include "base/size.h"
 #include "ipc/varlink_connection.h"
-#include "ipc/varlink_lobby.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,8 +4,6 @@
  * are kept for pause_usec without being watched, and then closed one by one, so that at most one client in a
  * millisecond comes back. */
 
-#include "ipc/varlink_lobby.h"
-
 #include "base/size.h"
 #include "ipc/varlink_server_inside.h"
 

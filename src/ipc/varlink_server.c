@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "ipc/varlink_connection.h"
-#include "ipc/varlink_lobby.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,6 @@
  * thread only. */
 
 #include "ipc/varlink_call.h"
-#include "ipc/varlink_listen.h"
 
 /* INTERFACE, besides org.varlink.service, must outlive the server. NULL with errno set. */
 VarlinkServer *varlink_server_new(const VarlinkInterface *interface, void *userdata);
@@ -38,6 +37,10 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
  * connect, whatever the umask. A socket left behind by a dead process is replaced. Negative errno of
  * socket(2), bind(2), listen(2); -EADDRINUSE when PATH is alive or no socket. */
 int varlink_bind_socket(const char *path);
+
+/* Serves connections to FD, a listening AF_UNIX stream socket, and takes ownership of it. On failure returns -ENOTSOCK,
+ * -EINVAL or another negative errno, and FD remains the caller's. */
+int varlink_server_listen_fd(VarlinkServer *server, int fd);
 
 /* To be watched for input; owned by the server. */
 int varlink_server_fd(const VarlinkServer *server);

@@ -101,7 +101,7 @@ struct VarlinkServer {
         Lobby lobby;
         VarlinkLimits limits;
         Served served;
-        bool (*admit)(VarlinkServer *server, int fd); /* server_admit() (varlink_listen.h) */
+        bool (*admit)(VarlinkServer *server, int fd); /* server_admit() */
         const VarlinkInterface *interfaces[2];        /* org.varlink.service is the first */
 };
 
@@ -111,3 +111,15 @@ extern const VarlinkInterface varlink_service_interface;
 
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *message);
+
+/* ---- varlink_listen.c ---- */
+
+/* Gives the connection FD a place and takes ownership of it. Returns false if there is no place. */
+bool server_admit(VarlinkServer *server, int fd);
+
+/* ---- varlink_lobby.c ---- */
+
+/* Takes ownership of FD. IS_HEARD: it had a place before and must not get another one. */
+void lobby_take(VarlinkServer *server, int fd, bool is_heard);
+/* Closes all connections without a place. */
+void lobby_end(VarlinkServer *server);
