@@ -214,18 +214,13 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
                                         row->find_in_instance(&run, run.instance);
                         }
                 }
-        /* Mistakes come first, because other findings may follow from them; then errors, warnings and notices, and of
-         * each those that hurt first. */
+        /* Mistakes in files, from which others may follow, and what hurts come before the rest. */
         FindingList sorted = {};
 
-        for (int wanted = 0; wanted <= 2 * SEVERITY_NOTICE + 2; wanted++)
-                VEC_FOREACH(finding, &findings.list) {
-                        int rank = 2 * (int) finding->diag.severity + !rule_hurts(&finding->diag) +
-                                   1;
-
-                        if ((is_mistake(finding) ? 0 : rank) == wanted)
+        for (int is_rest = 0; is_rest < 2; is_rest++)
+                VEC_FOREACH(finding, &findings.list)
+                        if (is_rest == !(is_mistake(finding) || rule_hurts(&finding->diag)))
                                 *vec_push(arena, &sorted) = *finding;
-                }
         findings.list = sorted;
         return findings;
 }

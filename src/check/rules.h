@@ -33,7 +33,7 @@ typedef struct Finding {
 typedef VEC(Finding) FindingList;
 
 typedef struct Findings {
-        FindingList list;     /* worst first; of the same severity, those that hurt */
+        FindingList list;     /* mistakes in files, and those that hurt, come first */
         FindingList silenced; /* by SilenceRules= */
         bool is_incomplete;   /* not everything could be read that the rules judge */
 } Findings;

@@ -48,12 +48,6 @@ void render_table(Text *text, const RenderOptions *options, const Table *table, 
                 text_add(text, empty);
 }
 
-void render_name(Text *text, const RenderOptions *options, const char *name) {
-        text_add(text, "  ");
-        render_colored(text, options, RENDER_BOLD, name);
-        text_add(text, "\n");
-}
-
 void render_colored(Text *text, const RenderOptions *options, const char *color,
                     const char *string) {
         if (options->is_colored)

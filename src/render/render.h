@@ -40,9 +40,6 @@ void render_paragraph(Text *text, const RenderOptions *options, const char *firs
 /* Adds an empty line and TABLE; if that has no rows EMPTY in its place, or nothing (NULL). */
 void render_table(Text *text, const RenderOptions *options, const Table *table, const char *empty);
 
-/* Ends a headline with the name of an instance. */
-void render_name(Text *text, const RenderOptions *options, const char *name);
-
 /* Adds "● ready" with the mark and color of the verdict. */
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict);
 

@@ -192,7 +192,9 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         Text text = text_in(arena);
 
         render_add_verdict(&text, options, instance->verdict);
-        render_name(&text, options, instance->name);
+        text_add(&text, "  ");
+        render_colored(&text, options, RENDER_BOLD, instance->name);
+        text_add(&text, "\n");
         render_field(&text, options, "Unit",
                      instance->unit ? instance->unit : "- (hugeplan adds no gate)");
         render_field(&text, options, "Engine", instance->engine ? instance->engine : "-");
