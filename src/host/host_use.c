@@ -36,7 +36,8 @@ bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const 
             process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.used,
                                     &charge.n_used) < 0)
                 return false;
-        charge.reserved_pages = reserved_bytes / page_size_bytes;
+        /* Pages that were mapped before the controller counted for GROUP are counted once they are touched. */
+        charge.reserved_pages = MAX(reserved_bytes / page_size_bytes, charge.pages);
         *ret = charge;
         return true;
 }
