@@ -45,7 +45,8 @@ struct Manager {
         /* The listener's. */
         struct {
                 Client *first;
-                LoopTimer due;       /* runs the clients that are due */
+                LoopTimer due; /* runs the clients that are due */
+                size_t n_due;
                 LoopTimer rest;      /* gives memory back */
                 VEC(Belief) beliefs; /* which reported sizes were accepted */
                 Arena *beliefs_arena;

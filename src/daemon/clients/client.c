@@ -5,8 +5,9 @@
 #include "ipc/manager_interface.h"
 #include "runtime/clock.h"
 
-/* How long due clients wait for others to join them, at most. */
+/* How long due clients wait for others to join them, and how many clients are served together at most. */
 static const uint64_t hearing_usec = 2 * USEC_PER_MSEC;
+enum { DUE_MAX = 32 };
 
 void client_end(Client *client) {
         *(client->previous ? &client->previous->next : &client->manager->clients.first) =
@@ -26,6 +27,7 @@ void client_end(Client *client) {
 static void on_due(void *userdata) {
         Manager *manager = userdata;
 
+        manager->clients.n_due = 0;
         manager->listener(manager, MANAGER_DUE);
 }
 
@@ -33,9 +35,12 @@ void client_make_due(Client *client) {
         Manager *manager = client->manager;
 
         client->is_due = true;
+        manager->clients.n_due++;
         if (!loop_is_set(&manager->clients.due))
                 loop_set_after_all(manager->loop, &manager->clients.due,
                                    clock_now_usec() + hearing_usec, on_due, manager);
+        else if (manager->clients.n_due == DUE_MAX)
+                loop_set(manager->loop, &manager->clients.due, 0, on_due, manager);
 }
 
 static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
