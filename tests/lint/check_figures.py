@@ -20,15 +20,15 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 58_159,
-    "lines linked into hugepland": 24_328,
-    "lines linked into hugeplan-generator": 5_548,
-    "lines of tests/ and scripts/": 73_794,
+    "lines of src/": 57_606,
+    "lines linked into hugepland": 24_128,
+    "lines linked into hugeplan-generator": 5_529,
+    "lines of tests/ and scripts/": 70_869,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
     "circles of calls or includes": 0,
-    "words of manuals": 17_940,
+    "words of manuals": 17_800,
     "verbs": 16,
 }
 # Whose structs are kept from one event to the next, apart from those that are made for a call and dropped after it.
