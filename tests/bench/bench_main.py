@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import datetime
 import os
@@ -42,7 +43,9 @@ def main(text: str) -> int:
         build()
         enter_namespace()
     os.environ["LC_ALL"] = "C"
-    Path(HIDDEN[0]).mkdir(exist_ok=True)  # or hugepland would make it, and count this boot there
+    if not Path(HIDDEN[0]).is_dir():  # hugepland would make it, and count this boot there
+        Path(HIDDEN[0]).mkdir()
+        atexit.register(remove_hidden)
     for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "bench", directory], check=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -124,6 +127,11 @@ def enter_namespace() -> None:
     """Again from the start, with mounts of our own."""
     command = ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv]
     os.execvpe(command[0], command, {**os.environ, IN_NAMESPACE: "1"})
+
+
+def remove_hidden() -> None:
+    subprocess.run(["umount", "--lazy", HIDDEN[0]], check=False)
+    Path(HIDDEN[0]).rmdir()
 
 
 # ---- the host ----
