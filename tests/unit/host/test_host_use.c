@@ -71,6 +71,15 @@ TREE_TEST(counted) {
         assert_int_equal(unit->charges.n, 2);
 }
 
+/* Pages that were mapped before the controller counted for the group are counted once they are touched. */
+TREE_TEST(mapped_before) {
+        static const char group[] = ROOT "/system.slice/a.service";
+
+        write_counts(tree, group);
+        write_group(tree, group, "hugetlb.2MB.rsvd.current", "4194304\n");
+        assert_text(charge_text(tree->arena, read_unit(tree, "a.service"), 2 * MIB), "8/0:3/1:5");
+}
+
 /* An empty group is between two commands of a unit, and one without the controller counts nothing. */
 TREE_TEST(not_counted) {
         static const char group[] = ROOT "/system.slice/a.service";
