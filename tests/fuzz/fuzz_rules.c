@@ -99,16 +99,19 @@ static void check_text(const char *text) {
 }
 
 static void check_findings(const FindingList *list) {
-        const Finding *last = NULL;
+        bool is_rest = false;
 
         VEC_FOREACH(finding, list) {
+                bool is_first = finding->diag.severity == SEVERITY_ERROR ||
+                                rule_hurts(&finding->diag);
+
                 require(rule_may_be_silenced(finding->diag.id) && finding->diag.remedy);
                 check_text(finding->diag.file);
                 check_text(finding->diag.key);
                 check_text(finding->diag.text);
                 check_text(finding->diag.remedy);
-                require(!last || last->diag.severity <= finding->diag.severity);
-                last = finding;
+                require(!is_first || !is_rest);
+                is_rest = !is_first;
         }
 }
 
