@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 57_606,
     "lines linked into hugepland": 24_128,
     "lines linked into hugeplan-generator": 5_529,
-    "lines of tests/ and scripts/": 70_869,
+    "lines of tests/ and scripts/": 70_895,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
