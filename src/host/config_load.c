@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_load.h"
 
-#include "base/text.h"
 #include "config/config.h"
 #include "host/host_sources.h"
 #include "model/name_check.h"
@@ -10,7 +9,6 @@
 #include "runtime/clock.h"
 #include "units/mount_unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void trace_accounts(const Root *root, Arena *arena, ConfigTrace *trace) {
@@ -29,22 +27,16 @@ static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
         bool is_any = false;
         Names links = {};
 
-        root_list(root, arena, PATH_UNITS_ETC, &links);
+        if (config->n_instances > 0)
+                root_list(root, arena, PATH_UNITS_ETC, &links);
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                const char *unit = instance->unit ?: "";
+                const char *unit = instance->unit ?: "", *name;
                 char *target;
 
-                if (links.n == 0 ||
-                    !bsearch(&unit, links.items, links.n, sizeof(*links.items), text_compare) ||
+                if (VEC_SEEK(link, &links, strcmp(unit, *link)) &&
                     root_read_link(root, arena, arena_printf(arena, PATH_UNITS_ETC "/%s", unit),
-                                   &target) < 0)
-                        continue;
-                const char *name = text_base_name(target);
-
-                /* Other links lead to a unit file elsewhere, which has the link's name. */
-                if (!name_check_unit(name) &&
-                    (name == target ||
-                     text_ends_with(arena_strdup_to(arena, target, name), "/systemd/system/")))
+                                   &target) >= 0 &&
+                    (name = name_of_alias(arena, target)) && !name_check_unit(name))
                         instance->unit = name, is_any = true;
         }
         if (is_any)

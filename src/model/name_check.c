@@ -24,6 +24,14 @@ bool name_is_unit(const char *name) {
                *name != '@' && strrchr(name, '.');
 }
 
+const char *name_of_alias(Arena *arena, const char *target) {
+        const char *name = text_base_name(target);
+        const char *directory = arena_strdup_to(arena, target, name);
+        bool is_near = !*directory || text_ends_with(directory, "/systemd/system/");
+
+        return is_near && name_is_unit(name) ? name : NULL;
+}
+
 const char *name_check_unit(const char *unit) {
         const char *at = strchr(unit, '@');
 

@@ -85,8 +85,7 @@ static bool may_have(const Reader *reader, const char *directory, const char *na
 
         if (r < 0)
                 return r != -ENOENT && r != -ENOTDIR;
-        return names.n > 0 &&
-               bsearch(&name, names.items, names.n, sizeof(*names.items), text_compare);
+        return VEC_SEEK(found, &names, strcmp(name, *found)) != NULL;
 }
 
 /* ---- fragment ---- */
@@ -101,13 +100,10 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
                 return FOUND_NOTHING;
         const char *path = arena_printf(reader->arena, "%s/%s", directory, name);
         const char *target = source_link(reader->sources, reader->arena, path);
-        const char *alias = target ? text_base_name(target) : "";
+        const char *alias = target ? name_of_alias(reader->arena, target) : NULL;
         UnitFile *unit = reader->unit;
 
-        /* Links to a unit of the search path are aliases; other links lead to a unit file elsewhere. */
-        if (name_is_unit(alias) &&
-            (alias == target ||
-             text_ends_with(arena_strdup_to(reader->arena, target, alias), "/systemd/system/"))) {
+        if (alias) {
                 NameParts parts = split_name(reader->arena, alias);
                 const char *instance = split_name(reader->arena, *unit_name).instance;
 
