@@ -25,9 +25,6 @@ static const uint64_t look_usec_max = 10 * USEC_PER_SEC;
 static const uint64_t walk_bytes_max = 16 * GIB;
 
 typedef struct Looker {
-        const Root *root;
-        Arena *arena; /* the caller's, for results */
-        const Topology *topology;
         const ServerHost *host;
         const Engine *engine; /* NULL: not known */
         const char *unit;
@@ -44,7 +41,8 @@ typedef struct Looker {
 
 static int read_file(const Looker *looker, Arena *scratch, uint64_t pid, const char *name,
                      char **ret) {
-        return process_file_read(looker->root, scratch, pid, name, looker->bytes_max, ret, NULL);
+        return process_file_read(looker->host->root, scratch, pid, name, looker->bytes_max, ret,
+                                 NULL);
 }
 
 PRINTF_LIKE(2, 3)
@@ -52,8 +50,8 @@ static void leave_out(Looker *looker, const char *format, ...) {
         va_list arguments;
 
         va_start(arguments, format);
-        *vec_push(looker->arena, &looker->look.missing) =
-                arena_vprintf(looker->arena, format, arguments);
+        *vec_push(looker->host->arena, &looker->look.missing) =
+                arena_vprintf(looker->host->arena, format, arguments);
         va_end(arguments);
 }
 
@@ -82,17 +80,18 @@ static void read_members(Looker *looker, size_t n_max) {
                 if (n_seen == n_max || deadline_left_usec(looker->deadline_usec) == 0)
                         break;
                 n_seen++;
-                if (process_read_status(looker->root, looker->arena, *pid, &member) < 0)
+                if (process_read_status(looker->host->root, looker->host->arena, *pid, &member) < 0)
                         continue;
                 member.unit = looker->unit;
                 tables_bytes = add_saturated(tables_bytes, member.tables_bytes);
                 looker->look.resident_bytes =
                         MAX(looker->look.resident_bytes, member.resident_bytes);
-                *vec_push(looker->arena, &looker->members) = member;
+                *vec_push(looker->host->arena, &looker->members) = member;
         }
         looker->look.is_running =
                 looker->members.n > 0 ||
-                (looker->pids.n > 0 && unit_cgroup_group_is_populated(looker->root, looker->group));
+                (looker->pids.n > 0 &&
+                 unit_cgroup_group_is_populated(looker->host->root, looker->group));
         looker->look.n_processes = looker->members.n;
         if (looker->look.is_glance)
                 return;
@@ -141,8 +140,8 @@ static void read_charges(Looker *looker) {
         const char *group = hierarchy && text_starts_with(looker->group, hierarchy) ? looker->group
                                                                                     : NULL;
 
-        looker->charges = page_charges_read(looker->root, looker->arena, looker->topology, group,
-                                            looker->unit);
+        looker->charges = page_charges_read(looker->host->root, looker->host->arena,
+                                            looker->host->topology, group, looker->unit);
 }
 
 /* The controller counts only pages mapped since it was enabled: its counts do not hold if processes show more. */
@@ -167,7 +166,8 @@ static bool is_alive(const Looker *looker, uint64_t pid) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Process now;
 
-        return process_read_status(looker->root, scratch, pid, &now) >= 0 && now.size_bytes > 0;
+        return process_read_status(looker->host->root, scratch, pid, &now) >= 0 &&
+               now.size_bytes > 0;
 }
 
 /* Walks the pages of a process: finds its mappings of huge pages, and the pages touched in each. */
@@ -182,7 +182,7 @@ static int walk_pages(Looker *looker, Arena *scratch, Process *member, const cha
         HugeMappings mappings = process_parse_numa_maps(scratch, *ret_numa_maps);
 
         process_add_maps(scratch, maps, &mappings);
-        process_keep_mappings(looker->arena, &mappings, member);
+        process_keep_mappings(looker->host->arena, &mappings, member);
         return 0;
 }
 
@@ -199,7 +199,7 @@ static void read_map(Looker *looker, Process *server) {
                 leave_out_file(looker, "mappings", r);
         else {
                 look->has_map = true;
-                look->map = memory_map_parse(looker->arena, maps, NULL, devices);
+                look->map = memory_map_parse(looker->host->arena, maps, NULL, devices);
         }
         judge_charges(looker);
         /* Otherwise only a walk finds what is mapped. */
@@ -209,11 +209,11 @@ static void read_map(Looker *looker, Process *server) {
                 return;
         if (server->resident_bytes > walk_bytes_max)
                 leave_out(looker, "pages by node: %s of small pages would have to be walked",
-                          format_size(looker->arena, server->resident_bytes));
+                          format_size(looker->host->arena, server->resident_bytes));
         else if ((r = walk_pages(looker, scratch, server, maps, &numa_maps)) < 0)
                 leave_out_file(looker, "pages by node", r);
         else {
-                look->map = memory_map_parse(looker->arena, maps, numa_maps, devices);
+                look->map = memory_map_parse(looker->host->arena, maps, numa_maps, devices);
                 judge_charges(looker);
                 look->is_all_mapped = true;
         }
@@ -281,10 +281,7 @@ ServerLook server_look(const ServerHost *host, const Engine *engine, const char 
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Root *root = host->root;
         Arena *arena = host->arena;
-        Looker looker = {.root = root,
-                         .arena = arena,
-                         .topology = host->topology,
-                         .host = host,
+        Looker looker = {.host = host,
                          .engine = engine,
                          .unit = unit,
                          .group = index_find(host->groups, unit),
