@@ -219,7 +219,8 @@ Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) 
 
         for (int is_rest = 0; is_rest < 2; is_rest++)
                 VEC_FOREACH(finding, &findings.list)
-                        if (is_rest == !(is_mistake(finding) || rule_hurts(&finding->diag)))
+                        if (is_rest == (finding->diag.severity != SEVERITY_ERROR &&
+                                        !rule_hurts(&finding->diag)))
                                 *vec_push(arena, &sorted) = *finding;
         findings.list = sorted;
         return findings;
