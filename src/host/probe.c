@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/config.h"
 #include "host/cgroup_limit.h"
 #include "model/names.h"
 #include "model/thp.h"

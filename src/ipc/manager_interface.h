@@ -2,8 +2,7 @@
 #pragma once
 
 /* The names of hugepland's Varlink interface. Its definition is org.hugeplan.Manager.varlink; the methods are the
- * daemon's. The interface only ever grows: fields, methods and errors are added, never
- * changed or removed.
+ * daemon's. The interface only ever grows: fields, methods and errors are added, never changed or removed.
  *
  * Enumerations where the set of words is closed by design, strings where it may grow: clients made from the definition
  * take a new word in an enumeration for an error. On the wire both are strings. */

@@ -5,7 +5,8 @@
  *
  * https://varlink.org/Method-Call. Stricter than the text of the protocol, as sd-varlink is: unknown
  * or repeated keys, wrong types and contradicting flags are refused, never ignored, and so is nesting
- * that is too deep for jansson (JSON_PARSER_MAX_DEPTH). All sizes are bytes. Nothing here blocks, and nothing grows beyond the limit it was made with. */
+ * that is too deep for jansson (JSON_PARSER_MAX_DEPTH). All sizes are bytes. Nothing here blocks, and
+ * nothing grows beyond the limit it was made with. */
 
 #include "ipc/varlink_parameters.h"
 

@@ -88,11 +88,11 @@ typedef struct Ledger {
 Ledger *ledger_new(Arena *arena, const char *boot_id);
 
 /* Records what TOPOLOGY and USE (NULL: not known) show; returns how many pages have been moved. Holds of units that
- * no longer run end, and so do processes of earlier runs. New pools are existing pages as they are. Pages that others have added to a known pool count as
- * existing, unless another pool of that size has lost as many, or was recently given as many back: a write to the
- * pool of the whole host, as by sysctl or tuned, moves pages between nodes, and moved pages stay hugeplan's. The
- * record of a pool that others have lowered stays while the existing pages are still there; below that, the
- * remaining pages are existing ones. */
+ * no longer run end; what processes of earlier runs have is lowered to what their unit's group still has. New pools are
+ * existing pages as they are. Pages that others have added to a known pool count as existing, unless another pool of
+ * that size has lost as many, or was recently given as many back: a write to the pool of the whole host, as by sysctl
+ * or tuned, moves pages between nodes, and moved pages stay hugeplan's. The record of a pool that others have lowered
+ * stays while the existing pages are still there; below that, the remaining pages are existing ones. */
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology, const HostUse *use);
 
 /* Record that PAGES taken by others are restored, and that this is no longer recent. */

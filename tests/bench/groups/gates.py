@@ -29,7 +29,6 @@ from running import (
     output_of,
 )
 
-
 INSTANCES = 300
 HELD_UP_SEC = 3
 PAGES = 64
