@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What must hold after every step. */
+/* What must hold after every step: the definition of what hugeplan promises. */
 #include "history/history.h"
 
 #include "base/size.h"
@@ -7,29 +7,25 @@
 #include "demand/unit_policy.h"
 #include "model/problem.h"
 
-/* ---- 1: everybody may touch all that he has mapped, in any order, and lives ---- */
+/* ---- 1: every process can touch all that it has mapped, in any order ---- */
 
-static const char *player_name(const History *history, size_t i) {
+static const char *process_name(const History *history, size_t i) {
         return i < UNITS ? history->units[i].name
-                         : arena_printf(history->arena, "the stranger with pid %" PRIu64,
-                                        kernel_pid(history->strangers[i - UNITS].process));
+                         : arena_printf(history->arena, "the other process with pid %" PRIu64,
+                                        kernel_pid(history->others[i - UNITS].process));
 }
 
-/* Whether status says of a unit that others may take its pages, or that they have done so. */
-static bool is_named_exposed(const Status *status, const char *unit) {
-        for (size_t i = 0; i < status->n_instances; i++)
-                if (text_equals(status->instances[i].unit, unit) &&
-                    status->instances[i].verdict == VERDICT_LOST)
-                        return true;
-        VEC_FOREACH(problem, &status->problems.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED)) &&
-                    strstr(problem->text, unit))
-                        return true;
-        return false;
+/* Whether the status reports that others may take the pages of UNIT, or have taken them. */
+static bool is_reported_exposed(const Status *status, const char *unit) {
+        return ARRAY_ANY(instance, status->instances, status->n_instances,
+                         text_equals(instance->unit, unit) && instance->verdict == VERDICT_LOST) ||
+               VEC_ANY(problem, &status->problems.list,
+                       text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED)) &&
+                               strstr(problem->text, unit));
 }
 
-/* Whether the hugetlb controller counts for it. Where nobody does, what is promised to strangers is likely
- * its own, as far as anybody can see, and so is what came into use since. */
+/* Whether the hugetlb controller counts for UNIT. Otherwise hugeplan attributes to UNIT, up to its grant, pages
+ * that other users have reserved or that came into use since UNIT started. */
 static bool is_counted(const History *history, const char *unit) {
         const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger, unit, NULL);
 
@@ -37,55 +33,51 @@ static bool is_counted(const History *history, const char *unit) {
 }
 
 bool is_all_known(const History *history) {
-        for (size_t i = 0; i < UNITS; i++)
-                if (history->units[i].state != UNIT_DOWN &&
-                    !is_counted(history, history->units[i].name))
-                        return false;
-        return !has_strangers(history);
+        return !ARRAY_ANY(unit, history->units, UNITS,
+                          unit->state != UNIT_DOWN && !is_counted(history, unit->name)) &&
+               !has_other_users(history);
 }
 
-/* A unit that nobody counts has mapped nothing yet: what strangers have reserved is likely its own, as far as
- * anybody can see, and then it may take as much once more. */
-static bool is_guessed(const History *history) {
-        for (size_t i = 0; i < UNITS; i++)
-                if (history->units[i].state == UNIT_LET && history->units[i].was_gated &&
-                    !is_counted(history, history->units[i].name))
-                        return has_strangers(history);
-        return false;
+/* Whether a gated unit without the controller has mapped nothing yet while there are other users. hugeplan may
+ * attribute their reservations to that unit, which then maps its pages besides. */
+static bool is_owner_guessed(const History *history) {
+        return ARRAY_ANY(unit, history->units, UNITS,
+                         unit->state == UNIT_ADMITTED && unit->was_gated &&
+                                 !is_counted(history, unit->name)) &&
+               has_other_users(history);
 }
 
-/* What hugeplan does by itself hurts nobody who was safe: strangers and units without a gate neither. As
- * long as strangers have left somebody without pages, that is said of nobody: he who has his again when a
- * pool is repaired takes them, and who dies for want of some leaves his to the others. And who might have
- * died before was not safe: the orders in which that happens are only sometimes among those that were tried. */
-static void check_still_safe(History *history, Players before, Players now) {
-        for (size_t i = 0; i < UNITS + STRANGERS; i++) {
-                Players player = (Players) 1 << i;
+/* What hugeplan does makes no safe process unsafe, not even a process of no unit or an ungated unit. There are two
+ * exceptions. If other users have left a process without its pages (BEFORE is not empty), other processes live
+ * on the pages that this process would leave when it is killed; once a repair gives it its pages back, they may
+ * miss them. And a process that could have died before was not safe: BEFORE results from a few orders of
+ * touching, so many more are tried. */
+static void check_still_safe(History *history, ProcessSet before, ProcessSet now) {
+        for (size_t i = 0; i < UNITS + OTHERS; i++) {
+                ProcessSet process = (ProcessSet) 1 << i;
 
-                if (before & player || !(now & history->asked & player) || is_guessed(history))
+                if (before & process || !(now & history->checked & process) ||
+                    is_owner_guessed(history))
                         continue;
-                if ((before && has_strangers(history)) ||
-                    could_have_died(history, i, SUPPOSE_STRANGERS_TOUCH)) {
-                        if (has_strangers(history))
-                                history->hurt |= player;
+                if ((before && has_other_users(history)) ||
+                    could_have_died(history, i, SUPPOSE_OTHERS_TOUCH)) {
+                        if (has_other_users(history))
+                                history->harmed |= process;
                 } else
-                        break_off(history, "safety",
-                                  "%s was safe, and may die now when all touch their pages",
-                                  player_name(history, i));
+                        report_failure(history, "safety",
+                                       "%s was safe, and may die now when all touch their pages",
+                                       process_name(history, i));
         }
 }
 
-/* Somebody was told to start though he lacks some, and Isolate=no keeps him from nothing: whose pages he may
- * take is said once they are mapped. */
-static bool has_short(const History *history) {
-        for (size_t i = 0; i < UNITS; i++)
-                if (history->units[i].state != UNIT_DOWN && history->units[i].is_short)
-                        return true;
-        return false;
+/* Whether a unit was admitted although pages are missing. With Isolate=no, no hugetlb limit keeps such a unit
+ * from pages of others, and the status reports whose pages it may take only once they are mapped. */
+static bool has_short_unit(const History *history) {
+        return ARRAY_ANY(unit, history->units, UNITS, unit->state != UNIT_DOWN && unit->is_short);
 }
 
-/* Free surplus pages go with the next reservation that is given up (return_unused_surplus_pages()), whomever they
- * were to serve; then hugepland has to look. Whether they have, and it has not yet. */
+/* Whether surplus pages have disappeared since the daemon last settled. The kernel frees unused surplus pages when
+ * any reservation is given up (return_unused_surplus_pages()), whichever process they would have served. */
 static bool has_surplus_gone(History *history) {
         PoolCounts now = pool_counts(history);
         uint64_t surplus = 0;
@@ -98,84 +90,85 @@ static bool has_surplus_gone(History *history) {
         return surplus < history->settled_surplus;
 }
 
-/* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
- * before, where nobody knows, too, or it is said as soon as it has mapped its own. Where nobody counts, what
- * is whose was guessed when hugepland looked last. */
-static void check_let_start(History *history, const Status *status) {
-        Players unsafe = has_surplus_gone(history) ||
-                                         (history->is_ledger_lost && has_strangers(history))
-                                 ? 0
-                                 : history->unsafe & ~history->hurt;
+/* An admitted unit is safe from all users that hugeplan knows. It is also safe from other users, or the status
+ * reports the exposure once the unit has mapped its pages. If the hugetlb controller does not count for the unit,
+ * the owners of pages are estimates of the last look: the check then needs a settled daemon and no other users. */
+static void check_admitted(History *history, const Status *status) {
+        ProcessSet unsafe = has_surplus_gone(history) ||
+                                            (history->is_ledger_lost && has_other_users(history))
+                                    ? 0
+                                    : history->unsafe & ~history->harmed;
 
         for (size_t i = 0; i < UNITS; i++) {
                 const Unit *unit = &history->units[i];
-                Players player = player_unit(history, unit);
+                ProcessSet process = unit_bit(history, unit);
 
-                /* Who starts short is told at its gate what others may take, and what he may take of whom. */
-                if (!(unsafe & player) || !unit->was_gated ||
-                    (has_short(history) && !is_counted(history, unit->name)) ||
-                    is_named_exposed(status, unit->name) ||
+                /* The gate of a short unit has reported what others may take of it, and what it may take of others. */
+                if (!(unsafe & process) || !unit->was_gated ||
+                    (has_short_unit(history) && !is_counted(history, unit->name)) ||
+                    is_reported_exposed(status, unit->name) ||
                     (!is_counted(history, unit->name) &&
-                     (has_strangers(history) || !history->is_settled)))
+                     (has_other_users(history) || !history->is_settled)))
                         continue;
-                if (history->unsafe_alone & player &&
-                    (unit->state == UNIT_UP || !has_short(history)))
-                        break_off(history, "let start",
-                                  "%s was let start, and may die when all units touch their pages",
-                                  unit->name);
+                if (history->unsafe_without_others & process &&
+                    (unit->state == UNIT_UP || !has_short_unit(history)))
+                        report_failure(
+                                history, "unsafe start",
+                                "%s was admitted, and may die when all units touch their pages",
+                                unit->name);
                 else if (unit->state == UNIT_UP)
-                        break_off(history, "not said",
-                                  "strangers may take the pages of %s, and nobody says so",
-                                  unit->name);
+                        report_failure(
+                                history, "not reported",
+                                "others may take the pages of %s, and the status does not say so",
+                                unit->name);
         }
 }
 
-/* Surplus pages are no reservation: who lives only because the kernel would find him some at his fault or
- * mmap(2) may lose that to everybody who maps, and to each page that becomes free on another node, for then
- * it looks for none. No write can be held against that; pages that stand are judged by themselves, as if
- * there were no more of the others. */
-static void look_who_is_safe(History *history, Actor actor) {
-        Players before = history->unsafe, before_alone = history->unsafe_alone;
-        Players before_bare = history->unsafe_bare;
+/* Surplus pages are no reservation. A process that lives only because the kernel would make a surplus page at its
+ * fault or mmap(2) can lose that page to any process that maps, and to any page that becomes free on another
+ * node, because the kernel then makes none. No write of hugeplan is to blame for that. Safety is therefore also
+ * checked for the pages that exist alone, as if the kernel could make no surplus pages. */
+static void check_safety(History *history, Actor actor) {
+        ProcessSet before = history->unsafe, before_without_others = history->unsafe_without_others;
+        ProcessSet before_no_surplus = history->unsafe_no_surplus;
 
-        history->unsafe = find_unsafe(history, SUPPOSE_STRANGERS_TOUCH | SUPPOSE_SURPLUS_PAGES);
-        history->unsafe_alone = history->unsafe ? find_unsafe(history, SUPPOSE_SURPLUS_PAGES) : 0;
-        history->unsafe_bare = may_overcommit(history)
-                                       ? find_unsafe(history, SUPPOSE_STRANGERS_TOUCH)
-                                       : history->unsafe;
-        /* While strangers have left too few pages for all, it is who comes first that has his. */
-        bool is_for_few = actor == ACTOR_STRANGER || history->hurt != 0;
+        history->unsafe = find_unsafe(history, SUPPOSE_OTHERS_TOUCH | SUPPOSE_SURPLUS_PAGES);
+        history->unsafe_without_others =
+                history->unsafe ? find_unsafe(history, SUPPOSE_SURPLUS_PAGES) : 0;
+        history->unsafe_no_surplus = may_overcommit(history)
+                                             ? find_unsafe(history, SUPPOSE_OTHERS_TOUCH)
+                                             : history->unsafe;
+        /* While other users have left too few pages for all, the first processes to touch get them. */
+        bool is_for_few = actor == ACTOR_OTHER || history->harmed != 0;
 
         if (is_for_few)
-                history->hurt |= (history->unsafe & ~before) |
-                                 (history->unsafe_alone & ~before_alone);
+                history->harmed |= (history->unsafe & ~before) |
+                                   (history->unsafe_without_others & ~before_without_others);
         else if (actor == ACTOR_HUGEPLAN)
-                check_still_safe(history, before | before_bare, history->unsafe);
-        if (is_for_few || history->hurt_bare != 0)
-                history->hurt_bare |= history->unsafe_bare & ~before_bare;
+                check_still_safe(history, before | before_no_surplus, history->unsafe);
+        if (is_for_few || history->harmed_no_surplus != 0)
+                history->harmed_no_surplus |= history->unsafe_no_surplus & ~before_no_surplus;
         else if (actor == ACTOR_HUGEPLAN)
-                check_still_safe(history, before_bare, history->unsafe_bare);
-        /* Strangers had left him nothing but surplus pages, and those are gone. */
-        history->hurt |= history->unsafe & history->hurt_bare & ~before;
-        history->hurt &= history->unsafe;
-        history->hurt_bare &= history->unsafe_bare;
-        history->asked = find_asked(history);
-        kernel_free(history->judged);
-        history->judged = kernel_copy(history->kernel);
+                check_still_safe(history, before_no_surplus, history->unsafe_no_surplus);
+        /* Other users had left the process nothing but surplus pages, and those are gone. */
+        history->harmed |= history->unsafe & history->harmed_no_surplus & ~before;
+        history->harmed &= history->unsafe;
+        history->harmed_no_surplus &= history->unsafe_no_surplus;
+        history->checked = find_checked(history);
+        kernel_free(history->last_checked);
+        history->last_checked = kernel_copy(history->kernel);
 }
 
 void check_between(History *history, Actor actor) {
-        if (!history->broken && !kernel_broke_promise(history->kernel))
-                look_who_is_safe(history, actor);
+        if (!history->failure && !kernel_has_miscounted(history->kernel))
+                check_safety(history, actor);
 }
 
-/* ---- 2: who is ready can start ---- */
+/* ---- 2: a ready instance can start ---- */
 
 static bool is_unit_down(const History *history, const char *name) {
-        for (size_t i = 0; i < UNITS; i++)
-                if (text_equals(history->units[i].name, name))
-                        return history->units[i].state == UNIT_DOWN;
-        return false;
+        return ARRAY_ANY(unit, history->units, UNITS,
+                         unit->state == UNIT_DOWN && text_equals(unit->name, name));
 }
 
 static void check_ready(History *history, const Status *status) {
@@ -188,8 +181,8 @@ static void check_ready(History *history, const Status *status) {
                     instance->is_running || mount_may_differ(history, instance->name) ||
                     (instance->unit && !is_unit_down(history, instance->unit)))
                         continue;
-                /* Who has no unit may run already, and what strangers have may be its own. */
-                if (!instance->unit && has_strangers(history))
+                /* An instance without a unit may already run, and be one of the other users. */
+                if (!instance->unit && has_other_users(history))
                         continue;
                 MemoryPolicy policy = instance->unit ? unit_policy(config, instance->unit)
                                                      : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
@@ -198,22 +191,21 @@ static void check_ready(History *history, const Status *status) {
                                      mount_of(history, instance->name)};
 
                 if (!could_start(history, &policy, &claim, false))
-                        break_off(history, "ready", "%s is ready, and could not start",
-                                  instance->name);
-                /* Who may come first is known only of those who are counted. */
+                        report_failure(history, "ready", "%s is ready, and cannot start",
+                                       instance->name);
+                /* hugeplan can allow only for users whose pages it knows. */
                 else if (is_all_known(history) && !could_start(history, &policy, &claim, true))
-                        break_off(history, "ready", "%s is ready, and others may take its pages",
-                                  instance->name);
+                        report_failure(history, "ready",
+                                       "%s is ready, and others may take its pages",
+                                       instance->name);
         }
 }
 
 /* ---- 3: at rest the pools are the plan ---- */
 
 static bool is_at_rest(const History *history) {
-        for (size_t i = 0; i < UNITS; i++)
-                if (history->units[i].state != UNIT_DOWN)
-                        return false;
-        return history->is_settled && !has_strangers(history) &&
+        return !ARRAY_ANY(unit, history->units, UNITS, unit->state != UNIT_DOWN) &&
+               history->is_settled && !has_other_users(history) &&
                keeper_config(history->keeper)->host.on_drift == DRIFT_REPAIR;
 }
 
@@ -228,18 +220,15 @@ static uint64_t granted_on(const Plan *plan, unsigned node, uint64_t page_bytes)
         return pages;
 }
 
-/* What mounts that are still there keep for their files, and the files have, whoever will use them: pools
- * hold it beside the plan, or it is in surplus pages where memory is short. */
+/* At rest, pages that are reserved or in use belong to mounts: to min_size=, or to files that servers have left.
+ * Pools hold these pages besides the plan, as surplus pages if memory is short. */
 static uint64_t kept_by_mounts(const History *history, unsigned size) {
-        for (size_t i = 0; i < MOUNTS; i++) {
-                if (!history->mounts[i].mount)
-                        continue;
-                KernelPool pool = kernel_pool(history->kernel, KERNEL_HOST,
-                                              kernel_page_bytes(history->kernel, size));
+        KernelPool pool =
+                kernel_pool(history->kernel, KERNEL_HOST, kernel_page_bytes(history->kernel, size));
 
-                return pool.total_pages - pool.free_pages + pool.reserved_pages;
-        }
-        return 0;
+        return ARRAY_ANY(mounted, history->mounts, MOUNTS, mounted->mount)
+                       ? pool.total_pages - pool.free_pages + pool.reserved_pages
+                       : 0;
 }
 
 static void check_rest(History *history) {
@@ -255,72 +244,76 @@ static void check_rest(History *history) {
                         const LedgerPool *pool =
                                 ledger_pool(keeper_look(history->keeper)->ledger, node, bytes);
                         uint64_t granted = granted_on(plan, node, bytes);
-                        uint64_t found = pool ? pool->found_pages : 0;
-                        uint64_t expected = is_kept ? found + granted : MAX(found, granted);
-                        /* Whoever added pages has not taken all of them away again. */
-                        uint64_t added = pool ? MIN(pool->added_pages, found) : 0;
+                        uint64_t existing = pool ? pool->found_pages : 0;
+                        uint64_t expected = is_kept ? existing + granted : MAX(existing, granted);
+                        /* Pages that others have added to the pool may still be there. */
+                        uint64_t added = pool ? MIN(pool->added_pages, existing) : 0;
                         uint64_t most = MAX(expected, granted + added);
                         uint64_t kept = kept_by_mounts(history, i);
 
                         if (now.persistent[i][node] + MIN(kept, now.surplus[i][node]) < expected ||
                             now.persistent[i][node] > most + kept)
-                                break_off(history, "rest",
-                                          "nobody runs, and node %u has %" PRIu64
-                                          " pages; granted are %" PRIu64 ", found were %" PRIu64,
-                                          node, now.persistent[i][node], granted, found);
+                                report_failure(history, "rest",
+                                               "no unit runs, and node %u has %" PRIu64
+                                               " pages; granted are %" PRIu64
+                                               ", existing were %" PRIu64,
+                                               node, now.persistent[i][node], granted, existing);
                 }
 }
 
-/* All that is there is the plan's: no unit runs with other pages than are planned, and none has to be guessed at. */
+/* Whether every unit runs with the pages that are planned for it, and no owner of pages is estimated. */
 static bool is_plan_only(const History *history, const Status *status) {
         return is_all_known(history) && status->left.n == 0 &&
                !ARRAY_ANY(instance, status->instances, status->n_instances,
                           instance->until_restart);
 }
 
-/* Whoever runs: where nobody else has pages, those that are there are the plan's, and its cover; and so it is said. */
+/* Without other users, each pool has the pages of the plan and its cover, whichever units run, and the status
+ * says so. */
 static void check_exact(History *history, const Status *status) {
         const Plan *plan = keeper_look(history->keeper)->plan;
         const PoolCounts now = pool_counts(history);
 
-        if (!history->is_settled || has_strangers(history) ||
+        if (!history->is_settled || has_other_users(history) ||
             keeper_config(history->keeper)->host.on_drift != DRIFT_REPAIR)
                 return;
-        ARRAY_FOREACH(said, status->pools, status->n_pools) {
-                const PlanPool *pool = plan_pool(plan, said->node, said->page_size_bytes);
+        ARRAY_FOREACH(reported, status->pools, status->n_pools) {
+                const PlanPool *pool = plan_pool(plan, reported->node, reported->page_size_bytes);
                 unsigned size = 0;
 
-                while (kernel_page_bytes(history->kernel, size) != said->page_size_bytes)
+                while (kernel_page_bytes(history->kernel, size) != reported->page_size_bytes)
                         size++;
                 if (pool->found_pages > 0 || kept_by_mounts(history, size) > 0)
                         continue;
-                /* Where nobody counts, what units have may be taken for others'. */
-                if (now.persistent[size][said->node] !=
+                /* Without the hugetlb controller, units' pages may be attributed to others and stay. */
+                if (now.persistent[size][reported->node] !=
                     (is_all_known(history) ? pool->granted_pages + pool->cover_pages
                                            : pool->to_pages))
-                        break_off(history, "not the plan",
-                                  "node %u has %" PRIu64 " pages; granted are %" PRIu64
-                                  ", and %" PRIu64 " are cover",
-                                  pool->node, now.persistent[size][said->node], pool->granted_pages,
-                                  pool->cover_pages);
-                /* Surplus pages are what is left of existing ones, or in use beyond the pool. A status that begins a
-                 * round is of the plan that the round carries out. */
-                if (is_plan_only(history, status) && said->surplus_pages == 0 &&
+                        report_failure(history, "not the plan",
+                                       "node %u has %" PRIu64 " pages; granted are %" PRIu64
+                                       ", and %" PRIu64 " are cover",
+                                       pool->node, now.persistent[size][reported->node],
+                                       pool->granted_pages, pool->cover_pages);
+                /* Surplus pages remain of existing pages, or are in use beyond the pool. A status that requests a
+                 * round shows the plan that the round will apply. */
+                if (is_plan_only(history, status) && reported->surplus_pages == 0 &&
                     !status->wants_round &&
-                    (said->owned_pages != pool->granted_pages ||
-                     said->cover_pages != pool->cover_pages || said->foreign_pages > 0))
-                        break_off(history, "not the plan",
-                                  "of node %u %" PRIu64 " pages are said to be ours, %" PRIu64
-                                  " cover and %" PRIu64 " others'; granted are %" PRIu64
-                                  ", and %" PRIu64 " are cover",
-                                  said->node, said->owned_pages, said->cover_pages,
-                                  said->foreign_pages, pool->granted_pages, pool->cover_pages);
+                    (reported->owned_pages != pool->granted_pages ||
+                     reported->cover_pages != pool->cover_pages || reported->foreign_pages > 0))
+                        report_failure(
+                                history, "not the plan",
+                                "the status counts %" PRIu64
+                                " pages of node %u as hugeplan's, %" PRIu64 " as cover and %" PRIu64
+                                " as others'; granted are %" PRIu64 ", and %" PRIu64 " are cover",
+                                reported->owned_pages, reported->node, reported->cover_pages,
+                                reported->foreign_pages, pool->granted_pages, pool->cover_pages);
         }
 }
 
-/* ---- 4: what is said is so ---- */
+/* ---- 4: the status is true ---- */
 
-/* Lost is what was there: as it is described now, it has been ready. Strangers may come and go between two looks. */
+/* An instance is lost only if it was ready before with its present size. With other users this is not checked,
+ * because they may come and go between two looks. */
 static void check_lost(History *history, const Status *status) {
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 ReadyOnce *known = history->ready;
@@ -332,24 +325,24 @@ static void check_lost(History *history, const Status *status) {
                 if (instance->verdict == VERDICT_READY)
                         known->pages = instance->pages_wanted;
                 else if (instance->verdict == VERDICT_LOST && !instance->is_running &&
-                         !has_strangers(history) && known->pages != instance->pages_wanted)
-                        break_off(history, "never ready",
-                                  "%s is said to be lost, and was never ready with %" PRIu64
-                                  " pages",
-                                  instance->name, instance->pages_wanted);
+                         !has_other_users(history) && known->pages != instance->pages_wanted)
+                        report_failure(history, "never ready",
+                                       "%s is reported as lost, and was never ready with %" PRIu64
+                                       " pages",
+                                       instance->name, instance->pages_wanted);
         }
 }
 
 void check_between_gates(History *history) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (!history->broken)
+        if (!history->failure)
                 check_lost(history, keeper_judge(history->keeper, arena, false));
 }
 
-/* ---- 5: nobody is refused for a part that nobody has mapped ---- */
+/* ---- 5: no instance is short because of an unmapped part of a less important one ---- */
 
-/* What the unit of a less important instance was let start with of a part, and has not mapped, on NODE. */
+/* If HOLD is a part of a less important instance: its pages on NODE that the unit has not mapped. */
 static uint64_t unmapped_part_on(const History *history, const PlanInstance *refused,
                                  const LedgerHold *hold, unsigned node) {
         const PlanInstance *planned =
@@ -388,10 +381,10 @@ static void check_parts(History *history) {
                         VEC_FOREACH(hold, &keeper_look(history->keeper)->ledger->holds)
                                 unmapped += unmapped_part_on(history, refused, hold, node);
                 if (unmapped > 0)
-                        break_off(history, "part",
-                                  "%s is short, and of a part that is less important %" PRIu64
-                                  " pages are not mapped",
-                                  refused->demand->config->name, unmapped);
+                        report_failure(history, "part",
+                                       "%s is short, and %" PRIu64
+                                       " pages of a less important part are not mapped",
+                                       refused->demand->config->name, unmapped);
         }
 }
 
@@ -400,37 +393,40 @@ static void check_parts(History *history) {
 void check_after(History *history, Actor actor) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (history->broken)
+        if (history->failure)
                 return;
         daemon_revive(history);
-        if (kernel_broke_promise(history->kernel)) {
+        if (kernel_has_miscounted(history->kernel)) {
                 history->is_over = true;
                 return;
         }
         const Status *status = keeper_judge(history->keeper, arena, false);
 
-        look_who_is_safe(history, actor);
-        check_let_start(history, status);
+        check_safety(history, actor);
+        check_admitted(history, status);
         check_ready(history, status);
         check_rest(history);
         check_parts(history);
         check_exact(history, status);
         check_lost(history, status);
         for (size_t i = 0; i < status->n_pools; i++) {
-                const StatusPool *said = &status->pools[i];
-                KernelPool pool =
-                        kernel_pool(history->kernel, (int) said->node, said->page_size_bytes);
+                const StatusPool *reported = &status->pools[i];
+                KernelPool pool = kernel_pool(history->kernel, (int) reported->node,
+                                              reported->page_size_bytes);
 
-                if (said->total_pages != pool.total_pages || said->free_pages != pool.free_pages ||
-                    said->surplus_pages != pool.surplus_pages)
-                        break_off(history, "said wrong", "the pool of node %u", said->node);
-                if (said->owned_pages + said->cover_pages + said->foreign_pages !=
-                    said->total_pages)
-                        break_off(history, "said wrong",
-                                  "of the %" PRIu64 " pages of node %u %" PRIu64
-                                  " are ours, %" PRIu64 " cover and %" PRIu64 " others'",
-                                  said->total_pages, said->node, said->owned_pages,
-                                  said->cover_pages, said->foreign_pages);
+                if (reported->total_pages != pool.total_pages ||
+                    reported->free_pages != pool.free_pages ||
+                    reported->surplus_pages != pool.surplus_pages)
+                        report_failure(history, "wrong status", "the pool of node %u",
+                                       reported->node);
+                if (reported->owned_pages + reported->cover_pages + reported->foreign_pages !=
+                    reported->total_pages)
+                        report_failure(history, "wrong status",
+                                       "the status counts %" PRIu64 " pages of node %u, %" PRIu64
+                                       " as hugeplan's, %" PRIu64 " as cover and %" PRIu64
+                                       " as others'",
+                                       reported->total_pages, reported->node, reported->owned_pages,
+                                       reported->cover_pages, reported->foreign_pages);
         }
         for (unsigned i = 0; i < history->n_sizes; i++) {
                 uint64_t bytes = kernel_page_bytes(history->kernel, i), sum = 0;
@@ -440,8 +436,9 @@ void check_after(History *history, Actor actor) {
                         if (reserved->page_size_bytes == bytes)
                                 sum += reserved->pages;
                 if (sum != host.reserved_pages)
-                        break_off(history, "said wrong",
-                                  "reserved are %" PRIu64 " pages, and said to be %" PRIu64,
-                                  host.reserved_pages, sum);
+                        report_failure(history, "wrong status",
+                                       "%" PRIu64
+                                       " pages are reserved, and the status counts %" PRIu64,
+                                       host.reserved_pages, sum);
         }
 }

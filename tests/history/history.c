@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-/* ---- telling ---- */
+/* ---- trace ---- */
 
-void say(History *history, const char *format, ...) {
+void trace(History *history, const char *format, ...) {
         va_list arguments;
 
-        if (!history->options->is_loud)
+        if (!history->options->is_traced)
                 return;
         va_start(arguments, format);
         vprintf(format, arguments);
@@ -20,10 +20,10 @@ void say(History *history, const char *format, ...) {
         fflush(stdout);
 }
 
-void say_pools(History *history) {
+void trace_pools(History *history) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        for (unsigned i = 0; i < history->n_sizes && history->options->is_loud; i++) {
+        for (unsigned i = 0; i < history->n_sizes && history->options->is_traced; i++) {
                 uint64_t bytes = kernel_page_bytes(history->kernel, i);
                 KernelPool host = kernel_pool(history->kernel, KERNEL_HOST, bytes);
                 Text text = text_in(arena);
@@ -37,25 +37,26 @@ void say_pools(History *history) {
                                 text_printf(&text, " surplus %" PRIu64, pool.surplus_pages);
                 }
                 if (host.total_pages > 0 || host.overcommit_pages > 0)
-                        say(history, "        %s%s | reserved %" PRIu64 "%s",
-                            format_page_size(arena, bytes), text_string(&text), host.reserved_pages,
-                            host.overcommit_pages > 0 ? " | may overcommit" : "");
+                        trace(history, "        %s%s | reserved %" PRIu64 "%s",
+                              format_page_size(arena, bytes), text_string(&text),
+                              host.reserved_pages,
+                              host.overcommit_pages > 0 ? " | may overcommit" : "");
         }
 }
 
-void break_off(History *history, const char *kind, const char *format, ...) {
+void report_failure(History *history, const char *kind, const char *format, ...) {
         va_list arguments;
 
-        if (history->broken)
+        if (history->failure)
                 return;
         va_start(arguments, format);
-        history->broken = arena_vprintf(history->arena, format, arguments);
+        history->failure = arena_vprintf(history->arena, format, arguments);
         va_end(arguments);
-        history->broken_kind = kind;
-        say(history, "!!! %s: %s", kind, history->broken);
+        history->failure_kind = kind;
+        trace(history, "!!! %s: %s", kind, history->failure);
 }
 
-/* ---- drawing ---- */
+/* ---- random draws ---- */
 
 uint64_t draw(History *history, uint64_t first, uint64_t last) {
         return random_between(&history->random, first, last);
@@ -72,7 +73,7 @@ static Random random_of_step(uint64_t seed, unsigned step) {
         return random;
 }
 
-/* ---- counting ---- */
+/* ---- counts ---- */
 
 PoolCounts pool_counts(const History *history) {
         PoolCounts counts = {};
@@ -89,7 +90,7 @@ PoolCounts pool_counts(const History *history) {
         return counts;
 }
 
-/* ---- running ---- */
+/* ---- run ---- */
 
 const char *history_run(Arena *arena, const HistoryOptions *options, const char **ret_kind) {
         History *history = ARENA_NEW(arena, History);
@@ -102,19 +103,19 @@ const char *history_run(Arena *arena, const HistoryOptions *options, const char 
         world_make(history);
         daemon_boot(history);
         check_after(history, ACTOR_HUGEPLAN);
-        for (unsigned i = 1; i <= options->n_steps && !history->broken && !history->is_over; i++) {
+        for (unsigned i = 1; i <= options->n_steps && !history->failure && !history->is_over; i++) {
                 if (i < STEPS_MAX && options->left_out & (UINT64_C(1) << i))
                         continue;
                 history->step = i;
-                kernel_free(TAKE_PTR(history->unlowered));
+                kernel_free(TAKE_PTR(history->before_lowering));
                 history->random = random_of_step(options->seed, i);
                 step(history);
         }
         keeper_free(history->keeper);
         root_free(history->root);
-        kernel_free(history->judged);
-        kernel_free(history->unlowered);
+        kernel_free(history->last_checked);
+        kernel_free(history->before_lowering);
         kernel_free(history->kernel);
-        *ret_kind = history->broken_kind;
-        return history->broken;
+        *ret_kind = history->failure_kind;
+        return history->failure;
 }

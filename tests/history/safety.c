@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What would be if: copies of the kernel in which everybody touches all that he has mapped. Those that may
- * run anywhere run where it hurts most. */
+/* Simulations on copies of the kernel, in which every process touches all pages that it has mapped. Processes
+ * without a policy run on the nodes where they do the most harm. */
 #include "history/history.h"
 
 #include "base/text.h"
 
-enum { PLAYERS = UNITS + STRANGERS, RANDOM_ORDERS = 2, WORST_ORDERS = 3, MANY_ORDERS = 100 };
+enum { PROCESSES = UNITS + OTHERS, RANDOM_ORDERS = 2, WORST_ORDERS = 3, MANY_ORDERS = 100 };
 
 typedef struct Fork {
-        History *history;
+        const History *history;
         Kernel *kernel;
-        KernelProcess *of[PLAYERS + 1];
-        bool has_mapped[PLAYERS + 1]; /* or need not: it has already */
-        bool has_failed[PLAYERS + 1];
+        KernelProcess *of[PROCESSES + 1];
+        bool has_mapped[PROCESSES + 1];
+        bool has_failed[PROCESSES + 1];
         Random random;
 } Fork;
 
-/* ---- making ---- */
+/* ---- copies ---- */
 
 static KernelProcess *fork_unit(Fork *fork, const Unit *unit) {
         const History *history = fork->history;
@@ -29,11 +29,17 @@ static KernelProcess *fork_unit(Fork *fork, const Unit *unit) {
                                            .policy = kernel_policy(history, &unit->run_policy)});
 }
 
-/* Who came without asking, or knows that it lacks some, may find nothing when it comes to map. */
-static bool takes_part(const Unit *unit, unsigned supposed) {
+/* A unit that is ungated or short has no promise that it can map its pages. Pages mapped with MAP_NORESERVE are
+ * counted nowhere, so the process may be killed at any touch. */
+static bool is_checked(const History *history, size_t i, unsigned supposed) {
+        if (i >= UNITS)
+                return supposed & SUPPOSE_OTHERS_TOUCH && history->others[i - UNITS].process &&
+                       history->others[i - UNITS].is_reserved;
+        const Unit *unit = &history->units[i];
+
         return unit->state == UNIT_UP
-                       ? unit->was_gated || supposed & SUPPOSE_STRANGERS_TOUCH
-                       : unit->state == UNIT_LET && unit->was_gated && !unit->is_short;
+                       ? unit->was_gated || supposed & SUPPOSE_OTHERS_TOUCH
+                       : unit->state == UNIT_ADMITTED && unit->was_gated && !unit->is_short;
 }
 
 static void end_overcommit(Kernel *kernel) {
@@ -43,42 +49,28 @@ static void end_overcommit(Kernel *kernel) {
                 kernel_set_overcommit(kernel, bytes, 0);
 }
 
-static Fork fork_new(History *history, Kernel *kernel, unsigned supposed, uint64_t number) {
+static Fork fork_new(const History *history, Kernel *kernel, unsigned supposed, uint64_t number) {
         Fork fork = {
                 .history = history,
                 .kernel = kernel_copy(kernel),
                 .random = {history->options->seed * 7919 + number},
         };
 
-        history->n_forks++;
         if (!(supposed & SUPPOSE_SURPLUS_PAGES))
                 end_overcommit(fork.kernel);
-        for (size_t i = 0; i < UNITS; i++) {
-                const Unit *unit = &history->units[i];
-
-                if (!takes_part(unit, supposed))
+        for (size_t i = 0; i < PROCESSES; i++) {
+                if (!is_checked(history, i, supposed))
                         continue;
-                fork.of[i] = fork_unit(&fork, unit);
-                fork.has_mapped[i] = unit->state == UNIT_UP;
-        }
-        for (size_t i = 0; i < STRANGERS; i++) {
-                const Stranger *stranger = &history->strangers[i];
-
-                /* Of what is not reserved nobody can know; what it takes is as a stranger does. */
-                if (supposed & SUPPOSE_STRANGERS_TOUCH && stranger->process &&
-                    stranger->was_promised)
-                        fork.of[UNITS + i] =
-                                kernel_process(fork.kernel, kernel_pid(stranger->process));
-                fork.has_mapped[UNITS + i] = true;
+                fork.of[i] =
+                        i < UNITS ? fork_unit(&fork, &history->units[i])
+                                  : kernel_process(fork.kernel,
+                                                   kernel_pid(history->others[i - UNITS].process));
+                fork.has_mapped[i] = i >= UNITS || history->units[i].state == UNIT_UP;
         }
         return fork;
 }
 
-static void fork_end(Fork *fork) {
-        kernel_free(fork->kernel);
-}
-
-/* ---- playing ---- */
+/* ---- orders of touching ---- */
 
 static unsigned cpu_near(Fork *fork, uint64_t nodes) {
         uint64_t can = kernel_cpu_nodes(fork->kernel), may = can & nodes ? can & nodes : can;
@@ -119,13 +111,13 @@ static void fork_touch_all(Fork *fork, size_t i) {
                         return;
 }
 
-/* In turn, as it comes. */
+/* All processes take turns, a random number of pages at a time. */
 static void play_randomly(Fork *fork) {
         bool is_anything_left = true;
 
         while (is_anything_left) {
                 is_anything_left = false;
-                for (size_t i = 0; i <= PLAYERS; i++) {
+                for (size_t i = 0; i <= PROCESSES; i++) {
                         uint64_t n = random_between(&fork->random, 0, 12);
 
                         if (!fork->of[i])
@@ -140,17 +132,17 @@ static void play_randomly(Fork *fork) {
         }
 }
 
-/* LAST comes when all others, near to his nodes, have had theirs. */
+/* LAST touches its pages after all others, which run on or near to NODES. */
 static void play_against(Fork *fork, size_t last, uint64_t nodes) {
-        size_t order[PLAYERS + 1];
+        size_t order[PROCESSES + 1];
 
-        for (size_t i = 0; i <= PLAYERS; i++) {
+        for (size_t i = 0; i <= PROCESSES; i++) {
                 size_t k = random_between(&fork->random, 0, i);
 
                 order[i] = order[k];
                 order[k] = i;
         }
-        for (size_t i = 0; i <= PLAYERS; i++) {
+        for (size_t i = 0; i <= PROCESSES; i++) {
                 if (order[i] == last || !fork->of[order[i]])
                         continue;
                 kernel_run_on(fork->of[order[i]], cpu_near(fork, nodes));
@@ -159,9 +151,9 @@ static void play_against(Fork *fork, size_t last, uint64_t nodes) {
         fork_touch_all(fork, last);
 }
 
-/* ---- asking ---- */
+/* ---- results ---- */
 
-/* hugeplan knows of it by the file of its instance only. */
+/* hugeplan knows a mount by the file of its instance only. */
 static bool is_known_mount(const History *history, const Mounted *mounted) {
         const InstanceConfig *config =
                 config_find(keeper_config(history->keeper), mounted->instance);
@@ -169,17 +161,11 @@ static bool is_known_mount(const History *history, const Mounted *mounted) {
         return config && config->mount && text_equals(config->mount->path, mounted->path);
 }
 
-bool has_strangers(const History *history) {
-        for (size_t i = 0; i < MOUNTS; i++)
-                if (history->mounts[i].mount && !is_known_mount(history, &history->mounts[i]))
-                        return true;
-        for (size_t i = 0; i < STRANGERS; i++)
-                if (history->strangers[i].process)
-                        return true;
-        for (size_t i = 0; i < UNITS; i++)
-                if (history->units[i].state != UNIT_DOWN && !history->units[i].was_gated)
-                        return true;
-        return false;
+bool has_other_users(const History *history) {
+        return ARRAY_ANY(mounted, history->mounts, MOUNTS,
+                         mounted->mount && !is_known_mount(history, mounted)) ||
+               ARRAY_ANY(other, history->others, OTHERS, other->process) ||
+               ARRAY_ANY(unit, history->units, UNITS, unit->state != UNIT_DOWN && !unit->was_gated);
 }
 
 bool may_overcommit(const History *history) {
@@ -194,86 +180,79 @@ static bool has_died(const Fork *fork, size_t i) {
         return fork->of[i] && (fork->has_failed[i] || !kernel_is_alive(fork->of[i]));
 }
 
-/* A stranger whose pages were never reserved takes what it gets. */
-static bool is_asked_for(const History *history, size_t i, unsigned supposed) {
-        if (i < UNITS)
-                return takes_part(&history->units[i], supposed);
-        return supposed & SUPPOSE_STRANGERS_TOUCH && history->strangers[i - UNITS].process &&
-               history->strangers[i - UNITS].was_promised;
-}
-
 static uint64_t bound_nodes(const History *history, size_t i) {
         KernelPolicy policy = i < UNITS ? kernel_policy(history, &history->units[i].run_policy)
-                                        : history->strangers[i - UNITS].policy;
+                                        : history->others[i - UNITS].policy;
 
-        if (i >= UNITS && history->strangers[i - UNITS].nodes)
-                return history->strangers[i - UNITS].nodes;
+        if (i >= UNITS && history->others[i - UNITS].nodes)
+                return history->others[i - UNITS].nodes;
         return policy.mode == KERNEL_POLICY_BIND ? policy.nodes : 0;
 }
 
-Players find_asked(const History *history) {
-        Players asked = 0;
+ProcessSet find_checked(const History *history) {
+        ProcessSet checked = 0;
 
-        for (size_t i = 0; i < PLAYERS; i++)
-                if (is_asked_for(history, i, SUPPOSE_STRANGERS_TOUCH))
-                        asked |= (Players) 1 << i;
-        return asked;
+        for (size_t i = 0; i < PROCESSES; i++)
+                if (is_checked(history, i, SUPPOSE_OTHERS_TOUCH))
+                        checked |= (ProcessSet) 1 << i;
+        return checked;
 }
 
-Players find_unsafe(History *history, unsigned supposed) {
-        Players unsafe = 0;
+ProcessSet find_unsafe(const History *history, unsigned supposed) {
+        ProcessSet unsafe = 0;
 
         for (unsigned n = 0; n < RANDOM_ORDERS; n++) {
                 Fork fork = fork_new(history, history->kernel, supposed, n);
 
                 play_randomly(&fork);
-                for (size_t i = 0; i < PLAYERS; i++)
-                        if (is_asked_for(history, i, supposed) && has_died(&fork, i))
-                                unsafe |= (Players) 1 << i;
-                fork_end(&fork);
+                for (size_t i = 0; i < PROCESSES; i++)
+                        if (has_died(&fork, i))
+                                unsafe |= (ProcessSet) 1 << i;
+                kernel_free(fork.kernel);
         }
-        for (size_t i = 0; i < PLAYERS; i++) {
+        for (size_t i = 0; i < PROCESSES; i++) {
                 uint64_t nodes = bound_nodes(history, i);
 
-                for (unsigned n = 0;
-                     n < WORST_ORDERS && nodes && is_asked_for(history, i, supposed); n++) {
+                for (unsigned n = 0; n < WORST_ORDERS && nodes && is_checked(history, i, supposed);
+                     n++) {
                         Fork fork = fork_new(history, history->kernel, supposed, 100 * i + n);
 
                         play_against(&fork, i, nodes);
                         if (has_died(&fork, i))
-                                unsafe |= (Players) 1 << i;
-                        fork_end(&fork);
+                                unsafe |= (ProcessSet) 1 << i;
+                        kernel_free(fork.kernel);
                 }
         }
         return unsafe;
 }
 
-static bool may_die_in(History *history, Kernel *kernel, size_t player, unsigned supposed) {
-        uint64_t nodes = bound_nodes(history, player);
+static bool may_die_in(const History *history, Kernel *kernel, size_t process, unsigned supposed) {
+        uint64_t nodes = bound_nodes(history, process);
         bool has_died_once = false;
 
         for (unsigned n = 0; n < MANY_ORDERS && !has_died_once; n++) {
                 Fork fork = fork_new(history, kernel, supposed, 1000 + n);
 
                 if (nodes && n % 4 > 0)
-                        play_against(&fork, player, nodes);
+                        play_against(&fork, process, nodes);
                 else
                         play_randomly(&fork);
-                has_died_once = has_died(&fork, player);
-                fork_end(&fork);
+                has_died_once = has_died(&fork, process);
+                kernel_free(fork.kernel);
         }
         return has_died_once;
 }
 
-bool could_have_died(History *history, size_t player, unsigned supposed) {
-        return may_die_in(history, history->judged, player, supposed) ||
-               (history->unlowered && may_die_in(history, history->unlowered, player, supposed));
+bool could_have_died(const History *history, size_t process, unsigned supposed) {
+        return may_die_in(history, history->last_checked, process, supposed) ||
+               (history->before_lowering &&
+                may_die_in(history, history->before_lowering, process, supposed));
 }
 
-bool could_start(History *history, const MemoryPolicy *policy, const Claim *claim,
+bool could_start(const History *history, const MemoryPolicy *policy, const Claim *claim,
                  bool is_others_first) {
-        Fork fork = fork_new(history, history->kernel,
-                             SUPPOSE_STRANGERS_TOUCH | SUPPOSE_SURPLUS_PAGES, 77);
+        Fork fork = fork_new(history, history->kernel, SUPPOSE_OTHERS_TOUCH | SUPPOSE_SURPLUS_PAGES,
+                             77);
         KernelPolicy own = kernel_policy(history, policy);
         KernelProcess *process =
                 kernel_spawn(fork.kernel, &(KernelSpawn){.name = "starter",
@@ -288,12 +267,12 @@ bool could_start(History *history, const MemoryPolicy *policy, const Claim *clai
                                                                      : NULL},
                                 &mapping) == 0;
 
-        fork.of[PLAYERS] = process;
-        fork.has_mapped[PLAYERS] = true;
+        fork.of[PROCESSES] = process;
+        fork.has_mapped[PROCESSES] = true;
         if (lives && is_others_first)
-                play_against(&fork, PLAYERS,
+                play_against(&fork, PROCESSES,
                              own.mode == KERNEL_POLICY_BIND ? own.nodes : UINT64_MAX);
         lives = lives && kernel_touch_all(mapping);
-        fork_end(&fork);
+        kernel_free(fork.kernel);
         return lives;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happens next. */
+/* The steps of a history, and their weights. */
 #include "history/history.h"
 
 #include "base/text.h"
@@ -7,7 +7,7 @@
 
 typedef struct StepKind {
         unsigned weight;
-        bool (*perform)(History *history); /* false: there was nobody to do it */
+        bool (*perform)(History *history); /* false: not possible now */
 } StepKind;
 
 static Unit *random_unit(History *history, UnitState state) {
@@ -21,16 +21,16 @@ static Unit *random_unit(History *history, UnitState state) {
 }
 
 static void maybe_verify(History *history, unsigned percent) {
-        if (history->broken || history->is_over || !chance(history, percent))
+        if (history->failure || history->is_over || !chance(history, percent))
                 return;
-        say(history, "      hugepland looks");
+        trace(history, "      hugepland looks");
         daemon_verify(history, false);
         check_after(history, ACTOR_HUGEPLAN);
 }
 
-/* Who does not ask is a stranger, whatever is planned for it. */
+/* An ungated unit counts as another user. */
 static Actor actor_of(const Unit *unit) {
-        return unit->state == UNIT_DOWN || unit->was_gated ? ACTOR_UNIT : ACTOR_STRANGER;
+        return unit->state == UNIT_DOWN || unit->was_gated ? ACTOR_UNIT : ACTOR_OTHER;
 }
 
 static bool step_start(History *history) {
@@ -40,7 +40,7 @@ static bool step_start(History *history) {
                 return false;
         unit_start(history, unit);
         check_after(history, actor_of(unit));
-        if (history->broken || unit->state == UNIT_DOWN || chance(history, 20))
+        if (history->failure || unit->state == UNIT_DOWN || chance(history, 20))
                 return true;
         unit_map(history, unit);
         check_after(history, actor_of(unit));
@@ -51,15 +51,16 @@ static bool step_start(History *history) {
 static bool step_start_many(History *history) {
         if (units_start(history) == 0)
                 return false;
-        const Unit *unasked = ARRAY_FIND(unit, history->units, UNITS,
-                                         unit->state == UNIT_LET && actor_of(unit) != ACTOR_UNIT);
+        const Unit *unasked =
+                ARRAY_FIND(unit, history->units, UNITS,
+                           unit->state == UNIT_ADMITTED && actor_of(unit) != ACTOR_UNIT);
 
-        check_after(history, unasked ? ACTOR_STRANGER : ACTOR_UNIT);
+        check_after(history, unasked ? ACTOR_OTHER : ACTOR_UNIT);
         return true;
 }
 
 static bool step_map(History *history) {
-        Unit *unit = random_unit(history, UNIT_LET);
+        Unit *unit = random_unit(history, UNIT_ADMITTED);
 
         if (!unit)
                 return false;
@@ -87,12 +88,12 @@ static bool step_restart(History *history) {
         if (!unit_leave_behind(history, unit))
                 unit_stop(history, unit);
         check_after(history, ACTOR_UNIT);
-        if (history->broken)
+        if (history->failure)
                 return true;
         unit_start(history, unit);
         check_after(history, actor_of(unit));
-        if (history->broken || unit->state == UNIT_DOWN ||
-            (history->options->leaves_behind && chance(history, 50)))
+        if (history->failure || unit->state == UNIT_DOWN ||
+            (history->options->leaves_processes && chance(history, 50)))
                 return true;
         unit_map(history, unit);
         check_after(history, actor_of(unit));
@@ -102,7 +103,7 @@ static bool step_restart(History *history) {
 static bool step_touch(History *history) {
         Actor actor;
 
-        if (!somebody_touches(history, &actor))
+        if (!some_process_touches(history, &actor))
                 return false;
         check_after(history, actor);
         return true;
@@ -115,8 +116,9 @@ static bool is_described(const History *history, size_t unit, const Claim *claim
                                  described->pages == claim->pages);
 }
 
-/* Of a unit whose hold is lost only the files say what it may map, as long as they stay as they were at its start. */
-static void forget_promises(History *history, bool is_edited) {
+/* If the hold of a running unit is lost, the daemon knows the unit's pages only from the files, as long as they say
+ * what they said at its start. From then on the unit counts as ungated. */
+static void forget_lost_holds(History *history, bool is_edited) {
         for (size_t i = 0; i < UNITS; i++) {
                 Unit *unit = &history->units[i];
                 bool is_other = unit->policy.kind != unit->run_policy.kind ||
@@ -132,20 +134,20 @@ static void forget_promises(History *history, bool is_edited) {
 
 static bool step_edit(History *history) {
         if (history->is_ledger_lost)
-                forget_promises(history, true);
+                forget_lost_holds(history, true);
         for (uint64_t n = draw(history, 1, 2); n > 0; n--)
                 world_edit(history);
         check_after(history, ACTOR_HUGEPLAN);
-        if (history->broken || !chance(history, 80))
+        if (history->failure || !chance(history, 80))
                 return true;
-        say(history, "      hugeplanctl reload");
+        trace(history, "      hugeplanctl reload");
         daemon_reload(history, chance(history, 15));
         check_after(history, ACTOR_HUGEPLAN);
         return true;
 }
 
 static bool step_reload(History *history) {
-        say(history, "      hugeplanctl reload");
+        trace(history, "      hugeplanctl reload");
         daemon_reload(history, chance(history, 50));
         check_after(history, ACTOR_HUGEPLAN);
         return true;
@@ -157,16 +159,16 @@ static bool step_release(History *history) {
         return true;
 }
 
-static bool step_stranger(History *history) {
-        if (!stranger_comes(history))
+static bool step_other_starts(History *history) {
+        if (!other_process_starts(history))
                 return false;
-        check_after(history, ACTOR_STRANGER);
+        check_after(history, ACTOR_OTHER);
         maybe_verify(history, 30);
         return true;
 }
 
-static bool step_stranger_goes(History *history) {
-        if (!stranger_goes(history))
+static bool step_other_ends(History *history) {
+        if (!other_process_ends(history))
                 return false;
         check_after(history, ACTOR_UNIT);
         maybe_verify(history, 50);
@@ -174,60 +176,61 @@ static bool step_stranger_goes(History *history) {
 }
 
 static bool step_write(History *history) {
-        stranger_writes(history);
-        check_after(history, ACTOR_STRANGER);
+        others_write_pool(history);
+        check_after(history, ACTOR_OTHER);
         maybe_verify(history, 80);
         return true;
 }
 
-/* It hurts nobody, as nothing does that hugeplan does itself, and nothing is reserved again for anybody. */
+/* Freeing idle pages makes no process unsafe, and the daemon does not need these pages again. */
 static bool step_give_back(History *history) {
         daemon_verify(history, false);
         check_after(history, ACTOR_HUGEPLAN);
-        if (history->broken || history->is_over || !stranger_gives_back(history))
+        if (history->failure || history->is_over || !others_free_idle_pages(history))
                 return false;
         check_after(history, ACTOR_HUGEPLAN);
         PoolCounts before = pool_counts(history);
-        bool was_edited = history->is_edited; /* it may be killed, and read that */
+        bool was_edited = history->is_edited; /* a daemon that is killed reads the new files */
 
         daemon_verify(history, false);
         check_after(history, ACTOR_HUGEPLAN);
         PoolCounts after = pool_counts(history);
 
-        if (!has_strangers(history) && !was_edited && memcmp(&before, &after, sizeof(after)) != 0)
-                break_off(history, "idle", "pages were called idle, and are reserved again");
+        if (!has_other_users(history) && !was_edited && memcmp(&before, &after, sizeof(after)) != 0)
+                report_failure(history, "idle",
+                               "pages were reported as idle, and are in the pool again");
         return true;
 }
 
 static bool step_memory(History *history) {
-        strangers_take_memory(history);
-        check_after(history, ACTOR_STRANGER);
+        others_change_memory(history);
+        check_after(history, ACTOR_OTHER);
         maybe_verify(history, 50);
         return true;
 }
 
 static bool step_kill(History *history) {
         if (chance(history, 25) && root_remove(history->root, PATH_LEDGER) == 0) {
-                say(history, "      the ledger is lost");
+                trace(history, "      the ledger is lost");
                 history->is_ledger_lost = true;
-                forget_promises(history, false);
+                forget_lost_holds(history, false);
         }
         daemon_kill(history);
         check_after(history, ACTOR_HUGEPLAN);
         return true;
 }
 
-/* In the middle of what it does next. */
+/* Kills the daemon during one of its next operations. */
 static bool step_kill_soon(History *history) {
         uint64_t n = draw(history, 1, 12);
 
-        say(history, "      hugepland will be killed before its write number %" PRIu64, n);
+        trace(history, "      hugepland will be killed before its write number %" PRIu64, n);
         model_root_die(history->root, n);
         return true;
 }
 
 static bool step_claim(History *history) {
-        Unit *unit = random_unit(history, chance(history, 30) ? UNIT_LET : UNIT_UP);
+        Unit *unit = random_unit(history, chance(history, 30) ? UNIT_ADMITTED : UNIT_UP);
 
         if (!unit || !unit->was_gated || unit->n_gates == 0)
                 return false;
@@ -242,11 +245,11 @@ static bool step_look(History *history) {
 }
 
 static const StepKind kinds[] = {
-        {20, step_start},     {6, step_map},           {22, step_touch}, {10, step_stop},
-        {8, step_restart},    {14, step_edit},         {3, step_reload}, {4, step_release},
-        {5, step_stranger},   {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
-        {2, step_kill},       {3, step_kill_soon},     {6, step_look},   {4, step_claim},
-        {6, step_start_many}, {4, step_give_back},
+        {20, step_start},       {6, step_map},        {22, step_touch}, {10, step_stop},
+        {8, step_restart},      {14, step_edit},      {3, step_reload}, {4, step_release},
+        {5, step_other_starts}, {5, step_other_ends}, {4, step_write},  {3, step_memory},
+        {2, step_kill},         {3, step_kill_soon},  {6, step_look},   {4, step_claim},
+        {6, step_start_many},   {4, step_give_back},
 };
 
 static const StepKind *draw_kind(History *history) {
@@ -265,8 +268,8 @@ void step(History *history) {
         enum { TRIES = 8 };
 
         history->now_usec += draw(history, 1, 60) * USEC_PER_SEC;
-        say(history, "step %u:", history->step);
+        trace(history, "step %u:", history->step);
         for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
                 ;
-        say_pools(history);
+        trace_pools(history);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host as it was made, and the files of /etc/hugeplan.d. */
+/* The host at its boot, and the files in /etc/hugeplan.d. */
 #include "history/history.h"
 
 #include "base/size.h"
@@ -9,7 +9,7 @@
 
 /* ---- the host ---- */
 
-/* Each side of every change that matters here. */
+/* Kernels on each side of every change that matters here. */
 static const char *const releases[] = {"5.10.0",  "6.1.176",  "6.6.60",  "6.8.12",
                                        "6.12.90", "6.12.117", "6.18.44", "7.2.12"};
 
@@ -38,15 +38,16 @@ static const char *random_host(History *history) {
         return text_string(&text);
 }
 
-/* Groups give the hugetlb controller to those below them unless processes are in them; who has a cpuset
- * of his own is bound, whatever his policy. */
+/* A group with processes cannot enable the hugetlb controller for the groups below it. */
 static void make_groups(History *history) {
         kernel_group_make(history->kernel, "/system.slice");
         if (chance(history, 15)) {
-                say(history, "a process lives in system.slice itself: nobody counts for units");
+                trace(history,
+                      "a process is in system.slice itself: the hugetlb controller counts for no unit");
                 kernel_spawn(history->kernel,
-                             &(KernelSpawn){.name = "squatter", .group = "/system.slice"});
+                             &(KernelSpawn){.name = "other", .group = "/system.slice"});
         }
+        /* A cpuset binds its processes, whatever their memory policy. */
         if (!chance(history, 20))
                 return;
         unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
@@ -59,12 +60,12 @@ static void make_groups(History *history) {
                            arena_printf(history->arena, "%u", node));
 }
 
-static void find_pages(History *history) {
+static void make_existing_pages(History *history) {
         for (unsigned node = 0; node < history->n_nodes; node++)
                 if (chance(history, 15))
                         kernel_set_pool(history->kernel, NULL, (int) node, 2 * MIB,
                                         draw(history, 1, 20));
-        /* Found pages that are large are split where memory is short. */
+        /* Large existing pages are demoted when memory is short. */
         for (unsigned node = 0; node < history->n_nodes && history->n_sizes == 2; node++)
                 if (chance(history, 50))
                         kernel_set_pool(history->kernel, NULL, (int) node, GIB,
@@ -73,7 +74,7 @@ static void find_pages(History *history) {
                 kernel_set_overcommit(history->kernel, 2 * MIB, draw(history, 1, 40));
         PoolCounts counts = pool_counts(history);
 
-        memcpy(history->found, counts.persistent, sizeof(history->found));
+        memcpy(history->existing, counts.persistent, sizeof(history->existing));
 }
 
 /* ---- instances ---- */
@@ -126,7 +127,7 @@ static const char *path_of(const History *history, const char *name) {
         return arena_printf(history->arena, "/etc/hugeplan.d/%s.conf", name);
 }
 
-/* The write at which hugepland is to be killed may be an administrator's, and that is made all the same. */
+/* The write at which the daemon is to be killed may be this one. The file is then written after its restart. */
 static void write_described(History *history, Described *described) {
         described->mount_min = MIN(described->mount_min, described->pages);
         const char *text = described_text(history, described);
@@ -137,8 +138,8 @@ static void write_described(History *history, Described *described) {
                 daemon_revive(history);
                 root_write_file(history->root, path_of(history, described->name), text);
         }
-        say(history, "      %s.conf: %s", described->name,
-            text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
+        trace(history, "      %s.conf: %s", described->name,
+              text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
 }
 
 static void remove_described(History *history, Described *described) {
@@ -147,7 +148,7 @@ static void remove_described(History *history, Described *described) {
                 daemon_revive(history);
                 root_remove(history->root, path_of(history, described->name));
         }
-        say(history, "      %s.conf is removed", described->name);
+        trace(history, "      %s.conf is removed", described->name);
         described->name = NULL;
 }
 
@@ -209,11 +210,8 @@ static Described *random_described(History *history) {
         return described->name ? described : NULL;
 }
 
-static Described *free_place(History *history) {
-        for (size_t i = 0; i < DESCRIBED; i++)
-                if (!history->described[i].name)
-                        return &history->described[i];
-        return NULL;
+static Described *unused_described(History *history) {
+        return ARRAY_FIND(described, history->described, DESCRIBED, !described->name);
 }
 
 /* ---- systemd ---- */
@@ -241,7 +239,7 @@ void systemd_reload(History *history) {
 /* ---- edits ---- */
 
 void world_edit(History *history) {
-        Described *described = random_described(history), *place = free_place(history);
+        Described *described = random_described(history), *place = unused_described(history);
         unsigned what = (unsigned) draw(history, 0, 99);
 
         if (!described || what < 20) {
@@ -271,12 +269,12 @@ void world_edit(History *history) {
         }
         history->is_edited = true;
         if (chance(history, 92)) {
-                say(history, "      systemctl daemon-reload");
+                trace(history, "      systemctl daemon-reload");
                 systemd_reload(history);
         }
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static void write_host_file(History *history) {
         Text text = text_in(history->arena);
@@ -287,7 +285,7 @@ static void write_host_file(History *history) {
         if (chance(history, 10))
                 text_add(&text, "OnDrift=report\n");
         root_write_file(history->root, "/etc/hugeplan.d/00.conf", text_string(&text));
-        say(history, "00.conf: %s", text_excerpt(history->arena, text_string(&text), 200));
+        trace(history, "00.conf: %s", text_excerpt(history->arena, text_string(&text), 200));
 }
 
 static void make_units(History *history) {
@@ -303,15 +301,15 @@ static void make_units(History *history) {
 void world_make(History *history) {
         const char *host = random_host(history);
 
-        say(history, "seed %" PRIu64 "\n%s", history->options->seed, host);
+        trace(history, "seed %" PRIu64 "\n%s", history->options->seed, host);
         history->kernel = kernel_new(host);
         history->root = model_root_new(history->kernel);
         make_groups(history);
-        find_pages(history);
+        make_existing_pages(history);
         write_host_file(history);
         make_units(history);
         for (uint64_t n = draw(history, 1, 3); n > 0; n--)
-                add_described(history, free_place(history));
+                add_described(history, unused_described(history));
         systemd_reload(history);
-        say_pools(history);
+        trace_pools(history);
 }

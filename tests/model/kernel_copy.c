@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A kernel beside the kernel. What is gone for good is left out, so that a copy costs what there is, not
- * what has been. Each thing is copied when something first refers to it, and says itself where its copy
- * is. */
+/* Copies of a kernel. Objects that are gone are left out, so that copying costs no more for a long history. Each
+ * object is copied at the first reference to it, and stores where its copy is. */
 #include "model/kernel_state.h"
 
 typedef struct Copier {
@@ -9,7 +8,7 @@ typedef struct Copier {
         uint64_t number;
 } Copier;
 
-/* The copy of THING, which may be NULL; where there is none yet, *RET_IS_NEW and one of its bytes. */
+/* Returns the copy of THING. If there is none yet, makes one of its bytes and sets *RET_IS_NEW. */
 static void *copy_once(const Copier *copier, const void *thing, size_t size, Copied *copied,
                        bool *ret_is_new) {
         *ret_is_new = copied->in != copier->number;
@@ -72,7 +71,7 @@ static KernelMount *copy_mount(const Copier *copier, KernelMount *mount) {
         return copy;
 }
 
-/* What a page of a mount belongs to; that of one that was unmounted is not followed. */
+/* The subpool of a mount; NULL if it was unmounted. */
 static Subpool *copy_subpool(const Copier *copier, const Subpool *subpool) {
         VEC_FOREACH(mount, &copier->from->mounts)
                 if (subpool && (*mount)->subpool == subpool)
@@ -104,12 +103,13 @@ static Page **copy_pages(const Copier *copier, Page **pages, uint64_t n) {
         return copies;
 }
 
-static Promise *copy_promises(const Copier *copier, const Promise *promises, uint64_t n) {
-        Promise *copies = ARENA_ARRAY(copier->to->arena, Promise, n + 1);
+static Reservation *copy_reservations(const Copier *copier, const Reservation *reservations,
+                                      uint64_t n) {
+        Reservation *copies = ARENA_ARRAY(copier->to->arena, Reservation, n + 1);
 
         for (uint64_t i = 0; i < n; i++)
-                copies[i] =
-                        (Promise){promises[i].is_there, copy_charges(copier, promises[i].charged)};
+                copies[i] = (Reservation){reservations[i].is_there,
+                                          copy_charges(copier, reservations[i].charged)};
         return copies;
 }
 
@@ -124,7 +124,7 @@ static KernelSegment *copy_segment(const Copier *copier, KernelSegment *segment)
         copy->size = copy_size(copier, segment->size);
         copy->mount = copy_mount(copier, segment->mount);
         copy->pages = copy_pages(copier, segment->pages, segment->n_allocated);
-        copy->promises = copy_promises(copier, segment->promises, segment->n_allocated);
+        copy->reservations = copy_reservations(copier, segment->reservations, segment->n_allocated);
         *vec_push(copier->to->arena, &copier->to->segments) = copy;
         return copy;
 }
@@ -139,7 +139,7 @@ static KernelMapping *copy_mapping(const Copier *copier, const KernelMapping *ma
         copy->charged = copy_charges(copier, mapping->charged);
         copy->pages = copy_pages(copier, mapping->pages, mapping->n);
         if (mapping->used)
-                copy->used = copy_promises(copier, mapping->used, mapping->n);
+                copy->used = copy_reservations(copier, mapping->used, mapping->n);
         return copy;
 }
 

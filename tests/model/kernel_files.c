@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Paths: a directory is whatever stands above a row of model_attributes.c, a control group, or a mount. */
+/* Paths. A directory is a control group, or any path above an attribute (model_attributes.c), a control group or a
+ * mount. */
 #include "model/kernel_files.h"
 
 #include "base/text.h"
@@ -20,7 +21,7 @@ static const char *next_part(const char *path) {
         return path;
 }
 
-/* Digits up to LENGTH, as many as are no overflow. */
+/* Reads LENGTH digits that cannot overflow. */
 static bool read_number(const char *text, size_t length, uint64_t *ret) {
         enum { DIGITS_MAX = 18 };
 
@@ -33,7 +34,7 @@ static bool read_number(const char *text, size_t length, uint64_t *ret) {
         return length > 0 && length <= DIGITS_MAX;
 }
 
-/* One part of a path against one of a pattern. Asked very often, and so without copies. */
+/* Matches one part of a path against one part of a pattern. Called very often, hence without copies. */
 static bool match_part(Where *where, const char *pattern, const char *path) {
         size_t wanted = part_length(pattern), length = part_length(path);
         const char *variable = memchr(pattern, '%', wanted);
@@ -47,7 +48,7 @@ static bool match_part(Where *where, const char *pattern, const char *path) {
             memcmp(path + length - after, variable + 1, after) != 0 ||
             !read_number(path + before, length - before - after, &number))
                 return false;
-        /* PREFIX has no end of its own; none stands for a process. */
+        /* The prefix tells what the number is: a node, a page size, or a process (no prefix). */
         const Kernel *kernel = where->kernel;
 
         if (before == strlen("node")) {
@@ -65,7 +66,7 @@ static bool match_part(Where *where, const char *pattern, const char *path) {
         return where->process != NULL;
 }
 
-/* As far as PATH goes; *ret_rest is what the pattern has beyond. */
+/* Matches PATH against the beginning of PATTERN. *ret_rest is the rest of the pattern. */
 static bool match(Where *where, const char *pattern, const char *path, const char **ret_rest) {
         for (pattern++, path++; *path; pattern = next_part(pattern), path = next_part(path))
                 if (!*pattern || !match_part(where, pattern, path))
@@ -74,7 +75,7 @@ static bool match(Where *where, const char *pattern, const char *path, const cha
         return true;
 }
 
-/* "/proc/self" is a link; what is below it is found all the same. */
+/* Resolves the link /proc/self above a file. */
 static const char *through_self(const Kernel *kernel, Arena *arena, const char *path) {
         static const char self[] = PATH_PROC "/self/";
 
@@ -99,7 +100,7 @@ static const Attribute *find_attribute(Where *where, const char *path) {
                 Where here = {.kernel = where->kernel, .arena = where->arena};
                 const char *rest;
 
-                /* Most are another file, and few have the same name. */
+                /* Comparing the file name first is fast. */
                 if (!name || !ends_with(attribute->path, name, name_length) ||
                     !match(&here, attribute->path, path, &rest) || *rest ||
                     (attribute->exists && !attribute->exists(&here)))
@@ -128,7 +129,7 @@ static const char *group_path(const char *path) {
                        : NULL;
 }
 
-/* The group and the name of what is in it; NULL for other paths. */
+/* Returns the group and the name of its attribute; NULL for other paths. */
 static Group *split_group_path(const Kernel *kernel, Arena *arena, const char *path,
                                const char **ret_name) {
         const char *below = group_path(path), *slash = below ? strrchr(below, '/') : NULL;
@@ -168,7 +169,7 @@ int kernel_file_make_directory(Kernel *kernel, const char *path) {
 
 /* ---- all ---- */
 
-/* The name that leads from PATH down to FAR; NULL where PATH is not above it. */
+/* The part of FAR that follows PATH; NULL if PATH is not above FAR. */
 static char *step_towards(Arena *arena, const char *path, const char *far) {
         size_t length = text_equals(path, "/") ? 0 : strlen(path);
 
@@ -177,7 +178,7 @@ static char *step_towards(Arena *arena, const char *path, const char *far) {
         return arena_strndup(arena, far + length + 1, part_length(far + length + 1));
 }
 
-/* The directories above the control groups, and above mounts. */
+/* Lists directories that lead to control groups and mounts. */
 static void list_above(const Kernel *kernel, Arena *arena, const char *path, KernelNames *names) {
         char *name = step_towards(arena, path, PATH_CGROUP);
 
@@ -268,7 +269,7 @@ int kernel_file_write(Kernel *kernel, const KernelProcess *writer, const char *p
         return attribute->write ? attribute->write(kernel, writer, &where, text) : -EACCES;
 }
 
-/* What a variable part of a pattern can be here. */
+/* Lists the values of a variable part of a pattern. */
 static void list_variable(const Where *where, Arena *arena, const char *part, KernelNames *names) {
         const Kernel *kernel = where->kernel;
 

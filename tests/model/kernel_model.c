@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A host and its processes; what can be asked of them. */
+/* A host and its processes. */
 #include "model/kernel_model.h"
 
 #include "base/text.h"
@@ -63,7 +63,7 @@ static void take_release(Kernel *kernel, const char *line, const char *text) {
         kernel->release = arena_strdup(kernel->arena, text);
         kernel->release_major = (unsigned) parse_count(line, text, major);
         kernel->release_minor = (unsigned) parse_count(line, text, minor);
-        /* "6.12-rc1" has none. */
+        /* "6.12-rc1" has no patch level. */
         if (patch)
                 parse_u64(patch, &patch_number);
         kernel->release_patch = (unsigned) patch_number;
@@ -371,8 +371,8 @@ int kernel_mount(Kernel *kernel, const KernelProcess *writer, const char *path, 
         return 0;
 }
 
-/* hugepage_put_subpool(), unlock_or_release_subpool(): what is still in use, or said to be, keeps the
- * whole minimum reserved. */
+/* hugepage_put_subpool(), unlock_or_release_subpool(): the minimum stays reserved if the subpool's count of pages in
+ * use is not 0. */
 static void close_subpool(KernelMount *mount) {
         Subpool *subpool = TAKE_PTR(mount->subpool);
         int64_t returned = 0;
@@ -478,7 +478,7 @@ uint64_t kernel_process_pages(const KernelProcess *process, uint64_t page_bytes,
         return n;
 }
 
-bool kernel_broke_promise(const Kernel *kernel) {
+bool kernel_has_miscounted(const Kernel *kernel) {
         for (unsigned i = 0; i < kernel->n_sizes; i++)
                 if (kernel->sizes[i].is_uncovered || kernel->sizes[i].n_astray != 0)
                         return true;

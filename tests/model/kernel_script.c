@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Scripts of what processes and administrators do with huge pages (script.h), on the model and on the
- * kernel that runs; linked statically, so that any guest can have it.
+/* Performs scripts of operations on huge pages (script.h) on the model and on the running kernel. Linked statically, so
+ * that it runs in any guest.
  *
- *   kernel-script describe                 this host as the model is told of it
- *   kernel-script model SCRIPT             what the model says of it, for this host
- *   kernel-script kernel SCRIPT            what this kernel says
- *   kernel-script compare SCRIPT...        whether they say the same, line by line
- *   kernel-script random SEED LINES [mounts]          a random script for this host
+ *   kernel-script describe                 prints this host for kernel_new()
+ *   kernel-script model SCRIPT             performs a script on a model of this host
+ *   kernel-script kernel SCRIPT            performs it on the kernel
+ *   kernel-script compare SCRIPT...        compares both after each line
+ *   kernel-script random SEED LINES [mounts]          prints a random script for this host
  *   kernel-script compare-random SEED LINES [mounts]
  *
- * Each run ends by undoing everything, which is compared as well. Where a kernel miscounts what is
- * reserved for mounts, nothing can be undone before the next boot: so those are left out of random
- * scripts unless they are asked for.
+ * Each run ends by undoing everything, which is compared as well. Random scripts have mounts only on request, because a
+ * kernel that miscounts the reservations of mounts keeps these counts until the next boot.
  *
- * compare prints one line for each script: "ok", or "not ok" and before it where the two part. Scripts
- * with a line "# needs groups" (or cpusets, "2 nodes", "2 gigantic": pages of 1G on each node that has
- * memory for them) are passed over where there are none such. Exit status: 0 the same; 1 not; 2 a mistake; 77 this host does not do. Needs root, and pools of
- * which nothing is in use; gives every page back. */
+ * compare prints "ok" or "not ok" for each script, and before the latter the first difference. A script with a line
+ * "# needs groups" (or cpusets, "2 nodes", "2 gigantic": so many pages of 1G) is skipped on a host without them. Exit
+ * status: 0 no difference; 1 a difference; 2 a mistake in a script; 77 the host is unsuitable. Requires root and pools
+ * without pages in use; restores the pools. */
 #include "model/script_host.h"
 #include "model/script_kernel.h"
 #include "model/script_model.h"
@@ -48,7 +47,7 @@ static bool read_lines(Arena *arena, const char *path, ScriptNames *ret) {
         return true;
 }
 
-/* WORDS: a seed, the count of lines, and perhaps "mounts". */
+/* WORDS: a seed, the number of lines, and optionally "mounts". */
 static bool make_lines(Arena *arena, char **words, ScriptNames *ret) {
         ScriptRandomOptions options = {
                 .host = host_describe(arena),
@@ -70,7 +69,7 @@ static bool make_lines(Arena *arena, char **words, ScriptNames *ret) {
         return true;
 }
 
-/* What a script needs that is not here; NULL: nothing. */
+/* What a script needs and this host does not have, or NULL. */
 static const char *missing(Arena *arena, const ScriptNames *lines) {
         static const char key[] = "# needs ", nodes_key[] = " nodes", gigantic_key[] = " gigantic";
         const char *host = host_describe(arena), *needed = NULL;
@@ -99,9 +98,9 @@ static const char *missing(Arena *arena, const ScriptNames *lines) {
         return needed;
 }
 
-/* ---- one of the two ---- */
+/* ---- the model or the kernel ---- */
 
-/* Which node's turn it is, the kernel does not tell: writing to one settles it. */
+/* The kernel does not show which node's turn is next. Writing to one node's file determines that. */
 static int settle(Script *script) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Text out = text_in(arena);
@@ -150,7 +149,7 @@ static int compare_steps(Arena *arena, Script *expected, Script *actual, Kernel 
                         return MISTAKE;
                 }
                 if (!text_equals(text_string(&says), text_string(&is))) {
-                        printf("at line %zu the kernel says\n%sand the model\n%s",
+                        printf("at line %zu the kernel has\n%sand the model\n%s",
                                (size_t) (line - lines->items) + 1, text_string(&is),
                                text_string(&says));
                         return DIFFERENT;
@@ -158,14 +157,14 @@ static int compare_steps(Arena *arena, Script *expected, Script *actual, Kernel 
                 const char *broken = kernel_check_invariants(model, arena);
 
                 if (broken) {
-                        printf("%s: the model is at odds with itself:\n%s", *line, broken);
+                        printf("%s: the model contradicts itself:\n%s", *line, broken);
                         return DIFFERENT;
                 }
         }
         return SAME;
 }
 
-/* *ret_is_broken: the model says that this kernel has miscounted. */
+/* *ret_is_broken: according to the model, this kernel has miscounted. */
 static int compare(ScriptKernel *kernel, Arena *arena, const ScriptNames *lines,
                    bool *ret_is_broken) {
         Kernel *model = kernel_new(host_describe(arena));
@@ -179,7 +178,7 @@ static int compare(ScriptKernel *kernel, Arena *arena, const ScriptNames *lines,
         script_end(expected, arena, &rest);
         if (status == SAME)
                 status = compare_steps(arena, expected, actual, model, &rest);
-        *ret_is_broken = kernel_broke_promise(model);
+        *ret_is_broken = kernel_has_miscounted(model);
         kernel_free(model);
         return status;
 }
@@ -201,11 +200,10 @@ static int compare_named(Arena *arena, const char *name, const ScriptNames *line
         bool is_undone = script_kernel_free(kernel);
 
         if (!is_undone && is_broken && status == SAME)
-                puts("# this kernel keeps what it has miscounted, as the model says");
+                puts("# this kernel keeps its wrong counts, as the model does");
         else if (!is_undone)
                 status = DIFFERENT;
         if (status == DIFFERENT) {
-                /* To be read again, line by line. */
                 puts("the script was");
                 VEC_FOREACH(line, lines)
                         printf("  %s\n", *line);
@@ -315,7 +313,6 @@ int main(int argc, char **argv) {
         for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++)
                 if (text_equals(argv[1], verbs[i].verb) && argc - 2 >= verbs[i].n_words)
                         return verbs[i].run(arena, argv + 2);
-        fputs("kernel-script: see the head of tests/model/kernel_script.c for what to say\n",
-              stderr);
+        fputs("kernel-script: the head of tests/model/kernel_script.c lists the verbs\n", stderr);
         return MISTAKE;
 }

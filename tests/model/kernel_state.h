@@ -1,71 +1,70 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the model holds, for its own files. The kernel's names stand beside ours. Everything lives in
- * one arena until kernel_free(). Counts are unsigned, as the kernel's are: some of its mistakes come
- * from that. */
+/* The model's state, for its own files, with the kernel's names in comments. Everything lives in one arena until
+ * kernel_free(). Counts are unsigned like the kernel's, because some of its defects result from that. */
 
 #include "base/vec.h"
 #include "model/kernel_model.h"
 
-typedef struct Charges Charges; /* struct hugetlb_cgroup: a group that has the controller */
+typedef struct Charges Charges; /* struct hugetlb_cgroup: of a group with the controller */
 
 /* struct hstate. */
 typedef struct Size {
         uint64_t bytes;
         unsigned index;
-        bool is_gigantic;            /* hstate_is_gigantic(): beyond the buddy allocator's blocks */
-        struct Size *demote_to;      /* demote_order; NULL: the smallest */
+        bool is_gigantic;       /* hstate_is_gigantic(): larger than the buddy allocator's blocks */
+        struct Size *demote_to; /* demote_order; NULL: the smallest */
         uint64_t n, n_free, surplus; /* nr_huge_pages, free_huge_pages, surplus_huge_pages */
         uint64_t reserved;           /* resv_huge_pages */
         uint64_t overcommit;         /* nr_overcommit_huge_pages */
         uint64_t max;                /* max_huge_pages */
         uint64_t n_on[KERNEL_NODES_MAX], free_on[KERNEL_NODES_MAX], surplus_on[KERNEL_NODES_MAX];
         unsigned next_to_alloc, next_to_free; /* nodes; next_nid_to_alloc, next_nid_to_free */
-        bool is_uncovered; /* the kernel's own mistake left fewer free pages than are reserved */
-        int64_t n_astray;  /* reserved by nobody, or less than somebody has: by its own mistakes */
+        bool is_uncovered; /* a defect of the kernel has left fewer free pages than are reserved */
+        int64_t n_astray;  /* by how much defects of the kernel have made `reserved` too large */
 } Size;
 
 typedef struct MemoryNode {
         bool exists, has_memory, has_cpus;
         uint64_t total, free, cache, scattered, pinned, keep; /* bytes */
-        uint64_t others;        /* bytes: all that is neither free, nor cache, nor in a pool */
-        uint64_t gigantic_left; /* pages that can be had at run time */
+        uint64_t others;        /* bytes that are neither free, nor cache, nor in a pool */
+        uint64_t gigantic_left; /* gigantic pages that can still be allocated */
         unsigned distance[KERNEL_NODES_MAX];
         unsigned order[KERNEL_NODES_MAX], n_order; /* its zonelist: nodes, the nearest first */
 } MemoryNode;
 
-/* struct hugepage_subpool: what a mount with size= or min_size= has to itself. Signed, as there: the use
+/* struct hugepage_subpool: the limits of a mount with size= or min_size=. Signed like the kernel's, because the use
  * may be miscounted. */
 typedef struct Subpool {
-        int64_t max, used; /* max_hpages, used_hpages; max: -1 for none, and then the use stays 0 */
+        int64_t max, used;     /* max_hpages, used_hpages; max: -1 for none, then `used` stays 0 */
         int64_t min, reserved; /* min_hpages, rsv_hpages; min: -1 for none */
 } Subpool;
 
-/* Where the last copy of the kernel has it: kernel_copy(). */
+/* Where the latest copy of the kernel has an object: kernel_copy(). */
 typedef struct Copied {
         void *to;
-        uint64_t in; /* the number of that copy */
+        uint64_t in; /* the number of the copy */
 } Copied;
 
 /* A huge page in use. */
 typedef struct Page {
         Size *size;
         unsigned node;
-        unsigned n_mappings; /* page tables that refer to it */
-        Charges *charged;    /* for its use; NULL: nobody */
+        unsigned n_mappings; /* page tables that refer to the page */
+        Charges *charged;    /* for its use; NULL: none */
         Charges *charged_reservation;
         Subpool *subpool;
-        bool is_owed;    /* HPageRestoreReserve: its reservation comes back when it is freed */
-        unsigned n_seen; /* for kernel_check_invariants() */
+        bool restores_reserve; /* HPageRestoreReserve: freeing the page restores its reservation */
+        unsigned n_seen;       /* for kernel_check_invariants() */
         Copied copied;
 } Page;
 
 /* An entry of a resv_map. */
-typedef struct Promise {
-        bool is_there; /* shared: reserved, now or since used up; private: used up */
+typedef struct Reservation {
+        bool is_there; /* shared: reserved, and perhaps used since; private: used */
         Charges *charged;
-} Promise;
+} Reservation;
 
 /* An inode of hugetlbfs: of an anonymous mapping, a System V segment, or a file of a mount. */
 struct KernelSegment {
@@ -73,13 +72,13 @@ struct KernelSegment {
         Size *size;
         uint64_t n;
         Page **pages; /* the page cache */
-        Promise *promises;
+        Reservation *reservations;
         uint64_t n_allocated; /* elements of both */
         KernelMount *mount;
         const char *name; /* of the file, or NULL */
         bool is_sysv;
         uint64_t id;
-        bool is_linked; /* its name, or id, is still there */
+        bool is_linked; /* its name or id still exists */
         unsigned n_mappings;
         bool is_gone;
         Copied copied;
@@ -103,13 +102,13 @@ struct KernelMapping {
         Size *size;
         uint64_t n;
         bool is_private, is_noreserve;
-        bool is_owner; /* HPAGE_RESV_OWNER: the process that has the reservation of a private mapping */
-        bool is_unmapped; /* HPAGE_RESV_UNMAPPED: a page of it was taken away for its parent */
+        bool is_owner;    /* HPAGE_RESV_OWNER: of the reservation of a private mapping */
+        bool is_unmapped; /* HPAGE_RESV_UNMAPPED: the kernel has unmapped a page for the parent */
         bool has_policy;
         KernelPolicy policy;
-        Promise *used;    /* of the owner of a private mapping; NULL: no reservation */
-        Charges *charged; /* for that reservation */
-        Page **pages;     /* the page table */
+        Reservation *used; /* of the owner of a private mapping; NULL: no reservation */
+        Charges *charged;  /* for that reservation */
+        Page **pages;      /* the page table */
         bool is_gone;
 };
 
@@ -130,8 +129,8 @@ struct Charges {
         bool is_online;
         struct {
                 uint64_t used, reserved, max,
-                        reserved_max;               /* pages, those of groups below included */
-                uint64_t used_on[KERNEL_NODES_MAX]; /* its own */
+                        reserved_max;               /* pages, including those of groups below */
+                uint64_t used_on[KERNEL_NODES_MAX]; /* excluding those */
                 uint64_t n_refused, n_refused_here;
         } of[KERNEL_SIZES_MAX];
         Copied copied;
@@ -154,9 +153,9 @@ struct Kernel {
         Arena *arena;
         unsigned release_major, release_minor, release_patch;
         const char *release;
-        /* Where kernels differ. */
+        /* Differences between kernels. */
         bool adds_surplus;         /* before 6.7: see pool_count_on_node() */
-        bool returns_early;        /* since 6.9, mended later: see zap() */
+        bool returns_early;        /* since 6.9, fixed later: see zap() */
         bool gathers_on_own_nodes; /* since 6.12: see gather_page() */
         bool demotes_in_bulk;      /* since 6.12: see demote_some() */
         bool spares_surplus;       /* before 6.15: see idle_pages() */
@@ -167,10 +166,10 @@ struct Kernel {
         uint64_t memory_nodes; /* N_MEMORY */
         Size sizes[KERNEL_SIZES_MAX];
         unsigned n_sizes;
-        uint64_t interrupt_after; /* UINT64_MAX: no signal is under way */
+        uint64_t interrupt_after; /* UINT64_MAX: no signal is pending */
         Group *root;
         VEC(Group *) groups;
-        VEC(Charges *) charges; /* all that ever were */
+        VEC(Charges *) charges; /* including those of removed groups */
         VEC(KernelProcess *) processes;
         VEC(KernelSegment *) segments;
         VEC(KernelMount *) mounts;
@@ -187,37 +186,36 @@ static inline uint64_t node_bit(unsigned node) {
         for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) \
                 if ((mask) &node_bit(node))
 
-/* NULL where the host has no such size; 0 stands for the default one. */
+/* NULL if the host does not have the size; 0 is the default size. */
 Size *kernel_size(const Kernel *kernel, uint64_t page_bytes);
 
-/* The nodes that a writer or process may allocate on: its cpuset, without those that have no memory. */
+/* The nodes that a process may allocate on: those of its cpuset that have memory. */
 uint64_t process_mems(const KernelProcess *process);
 
-/* ---- model_memory.c: what nodes have ---- */
+/* ---- model_memory.c: the memory of nodes ---- */
 
-/* A huge page's worth of memory of a node; false where it has none in one piece. */
+/* Takes memory for a huge page from a node. Returns false if it has none in one piece. */
 bool memory_take(Kernel *kernel, unsigned node, const Size *size);
 void memory_give(Kernel *kernel, unsigned node, const Size *size);
 void memory_build_orders(Kernel *kernel);
 
 /* ---- model_pool.c ---- */
 
-/* A page in NODES and MEMS, the nearest to NEAR first; false where none is free. */
+/* Takes a free page of NODES and MEMS, the nearest to NEAR first. Returns false if there is none. */
 bool pool_dequeue(Size *size, const Kernel *kernel, unsigned near, uint64_t nodes, uint64_t mems,
                   unsigned *ret_node);
-/* A surplus page beyond the pool, likewise. */
+/* Makes a surplus page in the same way. */
 bool pool_alloc_surplus(Kernel *kernel, Size *size, unsigned near, uint64_t nodes, uint64_t mems,
                         unsigned *ret_node);
-/* Reserves N pages for the process, or gives N reservations back. */
 int pool_reserve(Kernel *kernel, Size *size, const KernelProcess *process, uint64_t n);
 void pool_unreserve(Kernel *kernel, Size *size, uint64_t n);
 void pool_free_page(Kernel *kernel, Page *page);
 
-/* A subpool may be NULL. -ENOMEM, or how many the host has to reserve beside. */
+/* A subpool may be NULL. *RET_HOST: how many of N pages the host has to reserve. */
 int subpool_get(Subpool *subpool, uint64_t n, uint64_t *ret_host);
-/* How many reservations of the host end with it. */
+/* Returns how many reservations of the host end with N pages. */
 uint64_t subpool_put(Subpool *subpool, uint64_t n);
-/* Of N that were got, HOST of them beside the subpool, nothing came: at mmap(2), and at a fault. */
+/* Undoes subpool_get() after a failed mmap(2) or fault. */
 void subpool_undo(Kernel *kernel, Size *size, Subpool *subpool, uint64_t n, uint64_t host,
                   bool is_fault);
 bool subpool_is_free(const Subpool *subpool);
@@ -238,6 +236,6 @@ char *group_size_name(Arena *arena, const Size *size);
 
 KernelSegment *segment_new(Kernel *kernel, Size *size, uint64_t n);
 void segment_grow(KernelSegment *segment, uint64_t n);
-void segment_drop(KernelSegment *segment); /* when nothing refers to it any more */
+void segment_drop(KernelSegment *segment); /* if nothing refers to it any more */
 int segment_reserve(KernelSegment *segment, const KernelProcess *process, uint64_t n);
 void mappings_drop_all(KernelProcess *process);

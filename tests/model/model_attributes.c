@@ -10,9 +10,7 @@
 
 enum { MAX_ORDER = 10, BASE_PAGE = 4096, MOUNT_MINOR = 0x30 };
 
-/* ---- numbers that are written ---- */
-
-/* kstrtoul(text, 10): digits, a plus before and a line end behind them; -EINVAL, -ERANGE. */
+/* kstrtoul(text, 10): digits, optionally after a plus and before a line end; -EINVAL, -ERANGE. */
 static int parse_sysfs(const char *text, uint64_t *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         size_t length = strlen(text);
@@ -36,7 +34,7 @@ static bool is_self(const Where *where) {
         return where->process == where->kernel->self;
 }
 
-/* The one field of it that the probe reads. */
+/* Has only the field that the probe reads. */
 static char *read_smaps(const Where *where) {
         return arena_printf(where->arena, "KernelPageSize: %8d kB\n", BASE_PAGE / 1024);
 }
@@ -66,7 +64,7 @@ static char *read_memory_nodes(const Where *where) {
         return format_set(where, where->kernel->memory_nodes);
 }
 
-/* hugetlb_report_node_meminfo() has the default size only, and no reservations. */
+/* hugetlb_report_node_meminfo() shows the default size only, and no reservations. */
 static char *read_node_meminfo(const Where *where) {
         const MemoryNode *node = &where->kernel->nodes[where->node];
         const Size *size = kernel_size(where->kernel, 0);
@@ -228,7 +226,7 @@ static uint64_t block_bytes(unsigned order) {
         return (uint64_t) BASE_PAGE << order;
 }
 
-/* Whole memory in the largest blocks, scattered memory in the smallest. */
+/* Scattered memory is in the smallest blocks, all other free memory in the largest. */
 static char *read_buddyinfo(const Where *where) {
         Text text = text_in(where->arena);
 
@@ -253,14 +251,14 @@ static char *read_buddyinfo(const Where *where) {
 
 /* ---- the process that reads ---- */
 
-/* The one line of it that the probe reads. */
+/* Has only the line that the probe reads. */
 static char *read_status(const Where *where) {
         return arena_printf(
                 where->arena, "Mems_allowed_list:\t%s\n",
                 id_set_format(where->arena, &(IdSet){.words = {process_mems(where->process)}}));
 }
 
-static char *escape_blanks(Arena *arena, const char *name) {
+static char *escape_spaces(Arena *arena, const char *name) {
         Text text = text_in(arena);
 
         for (; *name; name++)
@@ -291,7 +289,7 @@ static char *read_mountinfo(const Where *where) {
                         continue;
                 text_printf(&text, "%u 22 0:%u / %s rw,relatime shared:%u - hugetlbfs none ",
                             MOUNT_MINOR + (*mount)->id, MOUNT_MINOR + (*mount)->id,
-                            escape_blanks(where->arena, (*mount)->path), 2 + (*mount)->id);
+                            escape_spaces(where->arena, (*mount)->path), 2 + (*mount)->id);
                 add_options(&text, *mount);
                 text_add(&text, "\n");
         }

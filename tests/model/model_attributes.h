@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What files of the kernel read, and what writing them does: one row for each path. */
+/* The kernel's files: one row with the functions that read and write it for each path. */
 
 #include "model/kernel_state.h"
 
-/* What the variable parts of a path were. */
+/* The values of the variable parts of a path. */
 typedef struct Where {
         const Kernel *kernel;
-        Arena *arena; /* of what is read */
+        Arena *arena; /* of the text that is read */
         unsigned node;
         bool is_on_node;
         Size *size;
@@ -26,7 +26,6 @@ typedef struct Attribute {
         bool (*exists)(const Where *where);
 } Attribute;
 
-/* All of them, in no order. */
 extern const Attribute kernel_attributes[];
 extern const size_t n_kernel_attributes;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What must hold after every operation: everything that is counted, counted anew. */
+/* Checks the model after an operation by counting everything again. */
 #include "model/kernel_state.h"
 
 #include "base/text.h"
@@ -7,7 +7,6 @@
 typedef struct Check {
         const Kernel *kernel;
         Text problems;
-        /* What was found. */
         uint64_t used_on[KERNEL_SIZES_MAX][KERNEL_NODES_MAX];
         uint64_t reserved[KERNEL_SIZES_MAX];
 } Check;
@@ -28,10 +27,10 @@ static void expect_most(Check *check, uint64_t counted, uint64_t most, const cha
                             node, counted, most);
 }
 
-/* ---- what is there ---- */
+/* ---- pages and reservations ---- */
 
 static void add_page(Check *check, const Page *page) {
-        check->reserved[page->size->index] -= page->is_owed;
+        check->reserved[page->size->index] -= page->restores_reserve;
         check->used_on[page->size->index][page->node]++;
 }
 
@@ -40,11 +39,11 @@ static void find_in_segment(Check *check, const KernelSegment *segment) {
                 if (segment->pages[i])
                         add_page(check, segment->pages[i]);
                 else
-                        check->reserved[segment->size->index] += segment->promises[i].is_there;
+                        check->reserved[segment->size->index] += segment->reservations[i].is_there;
         }
 }
 
-/* Each page table that refers to it sees a page once. */
+/* Counts a page at the last of the page tables that refer to it. */
 static void find_in_mapping(Check *check, const KernelMapping *mapping) {
         for (uint64_t i = 0; !mapping->is_gone && i < mapping->n; i++) {
                 Page *page = mapping->pages[i];
@@ -90,7 +89,7 @@ static void check_size(Check *check, const Size *size) {
         expect(check, size->n, n, "the host's pages", size->bytes, 0);
         expect(check, size->n_free, n_free, "the host's free pages", size->bytes, 0);
         expect(check, size->surplus, surplus, "the host's surplus", size->bytes, 0);
-        /* A node's may be more than it has pages: remove_pool_huge_page() takes whichever is free. */
+        /* A node may have more surplus than pages, because remove_pool_huge_page() removes any free page. */
         expect_most(check, size->surplus, size->n, "surplus", size->bytes, 0);
         expect(check, size->reserved, check->reserved[size->index] + (uint64_t) size->n_astray,
                "reserved", size->bytes, 0);
@@ -125,11 +124,12 @@ static void sum_segments(const Kernel *kernel, Sum *sum) {
                 for (uint64_t i = 0; !(*segment)->is_gone && i < (*segment)->n_allocated; i++) {
                         sum_page(sum, (*segment)->pages[i]);
                         if ((*segment)->size->index == sum->size)
-                                sum->reserved += is_below((*segment)->promises[i].charged, sum->of);
+                                sum->reserved +=
+                                        is_below((*segment)->reservations[i].charged, sum->of);
                 }
 }
 
-/* A private page is seen by each of its page tables, and counts at the last one. */
+/* Counts a private page at the last of its page tables. */
 static void sum_mapping(const KernelMapping *mapping, Sum *sum) {
         if (mapping->is_gone || !mapping->is_private || mapping->size->index != sum->size)
                 return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mappings, what they reserve, and what happens at a page that is not there yet. After mm/hugetlb.c,
- * fs/hugetlbfs/inode.c and mm/mempolicy.c; the functions named are those of 6.1, with the name in 6.12
- * where it is another. Every touch is a write. */
+/* Mappings, their reservations, and faults. After mm/hugetlb.c, fs/hugetlbfs/inode.c and mm/mempolicy.c. Functions have
+ * their names in 6.1, and those in 6.12 if they differ. Every touch is a write. */
 #include "model/kernel_state.h"
 
 #include <string.h>
@@ -26,14 +25,15 @@ void segment_grow(KernelSegment *segment, uint64_t n) {
         if (n <= segment->n_allocated)
                 return;
         Page **pages = ARENA_ARRAY(arena, Page *, n);
-        Promise *promises = ARENA_ARRAY(arena, Promise, n);
+        Reservation *reservations = ARENA_ARRAY(arena, Reservation, n);
 
         if (segment->n_allocated > 0) {
                 memcpy(pages, segment->pages, segment->n_allocated * sizeof(*pages));
-                memcpy(promises, segment->promises, segment->n_allocated * sizeof(*promises));
+                memcpy(reservations, segment->reservations,
+                       segment->n_allocated * sizeof(*reservations));
         }
         segment->pages = pages;
-        segment->promises = promises;
+        segment->reservations = reservations;
         segment->n_allocated = n;
 }
 
@@ -41,10 +41,9 @@ static Subpool *segment_subpool(const KernelSegment *segment) {
         return segment->mount ? segment->mount->subpool : NULL;
 }
 
-/* remove_inode_hugepages(), hugetlb_unreserve_pages(): pages first, then what was reserved and never
- * touched. */
+/* remove_inode_hugepages(), hugetlb_unreserve_pages(): first the pages, then unused reservations. */
 void segment_drop(KernelSegment *segment) {
-        uint64_t n_promises = 0, n_freed = 0;
+        uint64_t n_reserved = 0, n_freed = 0;
 
         if (segment->is_gone || segment->is_linked || segment->n_mappings > 0)
                 return;
@@ -57,12 +56,12 @@ void segment_drop(KernelSegment *segment) {
                 n_freed++;
         }
         for (uint64_t i = 0; i < segment->n_allocated; i++) {
-                n_promises += segment->promises[i].is_there;
-                uncharge(segment->promises[i].charged, segment->size, 1, true);
+                n_reserved += segment->reservations[i].is_there;
+                uncharge(segment->reservations[i].charged, segment->size, 1, true);
         }
         segment->is_gone = true;
         pool_unreserve(segment->kernel, segment->size,
-                       subpool_put(segment_subpool(segment), n_promises - n_freed));
+                       subpool_put(segment_subpool(segment), n_reserved - n_freed));
 }
 
 /* ---- reserving: hugetlb_reserve_pages() ---- */
@@ -89,20 +88,20 @@ static int reserve(Kernel *kernel, Size *size, Subpool *subpool, const KernelPro
         return 0;
 }
 
-/* The first N pages of a shared segment, those left out that are reserved or in it already. */
+/* Reserves those of the first N pages of a shared segment that are not reserved yet. */
 int segment_reserve(KernelSegment *segment, const KernelProcess *process, uint64_t n) {
         Charges *charged;
         uint64_t missing = 0;
 
         segment_grow(segment, n);
         for (uint64_t i = 0; i < n; i++)
-                missing += !segment->promises[i].is_there;
+                missing += !segment->reservations[i].is_there;
         int r = reserve(segment->kernel, segment->size, segment_subpool(segment), process, missing,
                         &charged);
 
         for (uint64_t i = 0; r == 0 && i < n; i++)
-                if (!segment->promises[i].is_there)
-                        segment->promises[i] = (Promise){true, charged};
+                if (!segment->reservations[i].is_there)
+                        segment->reservations[i] = (Reservation){true, charged};
         return r;
 }
 
@@ -113,7 +112,7 @@ static int reserve_private(KernelMapping *mapping) {
 
         if (r < 0)
                 return r;
-        mapping->used = ARENA_ARRAY(kernel->arena, Promise, mapping->n);
+        mapping->used = ARENA_ARRAY(kernel->arena, Reservation, mapping->n);
         mapping->is_owner = true;
         return 0;
 }
@@ -173,11 +172,10 @@ int kernel_map(KernelProcess *process, const KernelMap *map, KernelMapping **ret
         return r;
 }
 
-/* __unmap_hugepage_range(). Since 6.9 the owner of a private page, where there is no surplus, gives its
- * reservation back as if it had never been used, and has it restored when the page is freed: nothing
- * changes, but where a child still has the page. Then the host's count of reservations is too low until
- * the child has gone, even below 0, which reads as 18446744073709551615; and others' pages can be taken
- * away. Mended (`!folio_mapped()`) in 6.12.117 and 7.2; 6.18.44 has it. */
+/* __unmap_hugepage_range(). Since 6.9, if there is no surplus, the owner of a private page gives back its reservation as
+ * if it were unused, and freeing the page restores it. That makes a difference if a child still maps the page: the
+ * host's count of reservations is too low until the child has gone, even below 0, which reads as 18446744073709551615,
+ * and reserved pages of others can be removed. Fixed (`!folio_mapped()`) in 6.12.117 and 7.2; 6.18.44 has it. */
 static void zap(KernelMapping *mapping) {
         bool is_early = mapping->process->kernel->returns_early && mapping->is_owner &&
                         mapping->size->surplus == 0;
@@ -191,7 +189,7 @@ static void zap(KernelMapping *mapping) {
                 if (!is_early || page->n_mappings == 0)
                         continue;
                 mapping->used[i].is_there = false;
-                page->is_owed = true;
+                page->restores_reserve = true;
                 mapping->size->is_uncovered = true;
         }
 }
@@ -205,7 +203,7 @@ static void free_zapped(KernelMapping *mapping) {
         }
 }
 
-/* hugetlb_vm_op_close(): of a private mapping, what its owner did not use of the reservation. */
+/* hugetlb_vm_op_close(): ends the unused reservations of a private mapping's owner. */
 static void close_private(KernelMapping *mapping) {
         uint64_t unused = 0;
 
@@ -227,8 +225,8 @@ int kernel_unmap(KernelMapping *mapping) {
         return 0;
 }
 
-/* exit_mmap(): all page tables, then the mappings, lowest first; then task_work_run() gives back the
- * files, last one first. With surplus pages on several nodes it shows. */
+/* exit_mmap(): all page tables, then the mappings, lowest first; then task_work_run() closes the files, last one first.
+ * The order matters for surplus pages on several nodes. */
 void mappings_drop_all(KernelProcess *process) {
         VEC_FOREACH(mapping, &process->mappings)
                 if (!(*mapping)->is_gone)
@@ -244,8 +242,8 @@ void mappings_drop_all(KernelProcess *process) {
                         mapping_without(process->mappings.items[i - 1]);
 }
 
-/* dup_mmap(): a shared mapping is found again page by page, when it is touched (vma_needs_copy()); of a
- * private one the child gets the pages, write-protected, and no reservation. */
+/* dup_mmap(): the child gets no page tables of a shared mapping (vma_needs_copy()), and of a private one the
+ * write-protected pages, but no reservation. */
 static void copy_mapping(KernelProcess *child, const KernelMapping *from) {
         KernelMapping *mapping = mapping_new(child, from->segment, from->n);
 
@@ -276,11 +274,11 @@ KernelProcess *kernel_fork(KernelProcess *parent, const char *name) {
         return child;
 }
 
-/* ---- where a page may come from ---- */
+/* ---- policies ---- */
 
 typedef struct Place {
-        unsigned near;  /* whose zonelist */
-        uint64_t nodes; /* of it only these */
+        unsigned near;  /* the node whose zonelist is used */
+        uint64_t nodes; /* restricts the zonelist */
 } Place;
 
 /* offset_il_node(); interleave_nid(). */
@@ -292,8 +290,8 @@ static unsigned interleave_node(uint64_t nodes, uint64_t page) {
         return (unsigned) __builtin_ctzll(nodes);
 }
 
-/* huge_node(), with policy_node() or policy_nodemask(): the mapping's policy, else the task's. Only
- * `bind` keeps a page from other nodes, and even that not where a cpuset leaves none of its own. */
+/* huge_node(), with policy_node() or policy_nodemask(): the mapping's policy, else the task's. Only `bind` excludes
+ * other nodes, unless the cpuset has none of the policy's nodes. */
 static Place place_of(const KernelMapping *mapping, uint64_t page) {
         const KernelProcess *process = mapping->process;
         KernelPolicy policy = mapping->has_policy   ? mapping->policy
@@ -314,12 +312,12 @@ static Place place_of(const KernelMapping *mapping, uint64_t page) {
         return (Place){process->cpu_node, UINT64_MAX};
 }
 
-/* ---- whose page it is ---- */
+/* ---- allocating ---- */
 
-/* vma_needs_reservation(): whether nothing was reserved for this page, or it has been used up. */
+/* vma_needs_reservation(): whether the page has no unused reservation. */
 static bool needs_reservation(const KernelMapping *mapping, uint64_t page) {
         if (!mapping->is_private)
-                return !mapping->segment->promises[page].is_there;
+                return !mapping->segment->reservations[page].is_there;
         return !mapping->is_owner || mapping->used[page].is_there;
 }
 
@@ -333,13 +331,13 @@ static bool has_reservation(const KernelMapping *mapping, bool needs) {
 /* vma_commit_reservation(). */
 static void commit_reservation(KernelMapping *mapping, uint64_t page) {
         if (!mapping->is_private)
-                mapping->segment->promises[page].is_there = true;
+                mapping->segment->reservations[page].is_there = true;
         else if (mapping->is_owner)
                 mapping->used[page].is_there = true;
 }
 
-/* dequeue_huge_page_vma(): a free page, which has to be one that nobody was promised unless this one
- * was; then alloc_buddy_huge_page_with_mpol(): one beyond the pool. */
+/* dequeue_huge_page_vma(): a free page, if this page is reserved or the host has unreserved pages; then
+ * alloc_buddy_huge_page_with_mpol(): a surplus page. */
 static bool find_page(const KernelMapping *mapping, uint64_t page, bool is_from_reserve,
                       unsigned *ret_node) {
         Kernel *kernel = mapping->process->kernel;
@@ -353,8 +351,8 @@ static bool find_page(const KernelMapping *mapping, uint64_t page, bool is_from_
         return pool_alloc_surplus(kernel, size, place.near, place.nodes, mems, ret_node);
 }
 
-/* alloc_huge_page(); alloc_hugetlb_folio(). IS_COPY: the owner of a private page copies it and leaves
- * its reservation for the rest (avoid_reserve; cow_from_owner). NULL: the fault ends in SIGBUS. */
+/* alloc_huge_page(); alloc_hugetlb_folio(). IS_COPY: the owner of a private page copies it without using the
+ * reservation (avoid_reserve; cow_from_owner). NULL: the fault ends in SIGBUS. */
 static Page *alloc_page(KernelMapping *mapping, uint64_t page, bool is_copy) {
         Kernel *kernel = mapping->process->kernel;
         Size *size = mapping->size;
@@ -424,8 +422,8 @@ static bool fault_in(KernelMapping *mapping, uint64_t i) {
         return page != NULL;
 }
 
-/* unmap_ref_private(): the owner has no page for its copy, so the others lose theirs, and will die if
- * they miss it. */
+/* unmap_ref_private(): there is no page for the owner's copy, so the other processes lose theirs, and are killed when
+ * they touch it. */
 static void take_from_children(const KernelMapping *owner, uint64_t i) {
         VEC_FOREACH(process, &owner->process->kernel->processes)
                 VEC_FOREACH(mapping, &(*process)->mappings) {
@@ -440,7 +438,7 @@ static void take_from_children(const KernelMapping *owner, uint64_t i) {
                 }
 }
 
-/* hugetlb_wp(): a private page that is still another's as well is copied. */
+/* hugetlb_wp(): a private page that another process maps, too, is copied. */
 static bool unshare(KernelMapping *mapping, uint64_t i) {
         Page *old = mapping->pages[i];
 
@@ -459,19 +457,19 @@ static bool unshare(KernelMapping *mapping, uint64_t i) {
         return true;
 }
 
-static void die(KernelMapping *mapping, uint64_t page, bool was_promised) {
+static void die(KernelMapping *mapping, uint64_t page, bool was_reserved) {
         KernelProcess *process = mapping->process;
         Arena *arena = process->kernel->arena;
         KernelDeath *death = ARENA_NEW(arena, KernelDeath);
         uint64_t nodes = place_of(mapping, page).nodes & process_mems(process);
-        const char *suffix = was_promised ? ", which it had been promised" : "";
+        const char *suffix = was_reserved ? ", which was reserved" : "";
 
         *death = (KernelDeath){
                 .page = page,
                 .text = arena_printf(arena,
                                      "%s (pid %" PRIu64 ") died of SIGBUS at page %" PRIu64
                                      " of %" PRIu64
-                                     "%s; nodes that might have served it: 0x%" PRIx64,
+                                     "%s; nodes that could have served it: 0x%" PRIx64,
                                      process->name, process->pid, page, mapping->n, suffix, nodes),
         };
         process->death = death;
@@ -484,12 +482,12 @@ bool kernel_touch(KernelMapping *mapping, uint64_t page) {
         if (mapping->is_gone || page >= mapping->n)
                 return true;
         bool is_there = mapping->pages[page] != NULL;
-        bool was_promised = !is_there && (mapping->is_private || !mapping->segment->pages[page]) &&
+        bool was_reserved = !is_there && (mapping->is_private || !mapping->segment->pages[page]) &&
                             has_reservation(mapping, needs_reservation(mapping, page));
 
         if (is_there ? unshare(mapping, page) : fault_in(mapping, page))
                 return true;
-        die(mapping, page, was_promised);
+        die(mapping, page, was_reserved);
         return false;
 }
 

@@ -2,8 +2,8 @@
 /* Control groups (version 2) with the controllers hugetlb and cpuset. After mm/hugetlb_cgroup.c,
  * mm/page_counter.c and kernel/cgroup/cgroup.c.
  *
- * A group has charges of its own once its parent's cgroup.subtree_control gives it the controller;
- * until then, and for what was taken until then, the nearest group above that has some is charged. */
+ * A group has its own charges from the moment when its parent's cgroup.subtree_control enables the controller. Until
+ * then, its pages are charged to the nearest ancestor with charges, and stay charged there. */
 #include "model/kernel_state.h"
 
 #include "base/id_set.h"
@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* PAGE_COUNTER_MAX in bytes: what a limit reads that nobody has set. */
+/* PAGE_COUNTER_MAX in bytes: the value of a limit that is not set. */
 #define NO_LIMIT_BYTES (UINT64_C(1) << 63) - 4096
 
 /* ---- the tree ---- */
@@ -32,7 +32,7 @@ Charges *group_charges(const Group *group) {
         return group->charges;
 }
 
-/* cpuset_css_online(): the effective nodes, which are the parent's where no own ones are left. */
+/* cpuset_css_online(): the effective nodes, or the parent's if none are left. */
 uint64_t group_mems(const Kernel *kernel, const Group *group) {
         if (!group->parent)
                 return kernel->memory_nodes;
@@ -109,7 +109,7 @@ static bool is_populated(const Kernel *kernel, const Group *group) {
 
 /* ---- charges ---- */
 
-/* page_counter_try_charge(), all the way up or not at all; hugetlb_event(). */
+/* page_counter_try_charge(): charges all ancestors or none; hugetlb_event(). */
 int charge(Charges *charges, const Size *size, uint64_t n, bool is_reservation) {
         unsigned i = size->index;
 
@@ -120,8 +120,8 @@ int charge(Charges *charges, const Size *size, uint64_t n, bool is_reservation) 
                 if (max == UINT64_MAX || now + n <= max)
                         continue;
                 charges->of[i].n_refused_here++;
-                for (Charges *told = charges; told && told->parent; told = told->parent)
-                        told->of[i].n_refused++;
+                for (Charges *each = charges; each && each->parent; each = each->parent)
+                        each->of[i].n_refused++;
                 return -ENOMEM;
         }
         for (Charges *one = charges; one; one = one->parent)
@@ -142,8 +142,8 @@ static void move_page(Page *page, const Charges *from) {
         page->charged->of[page->size->index].used_on[page->node]++;
 }
 
-/* hugetlb_cgroup_css_offline(): pages go to the parent, whose counter holds them already; reservations
- * stay with the group, gone as it is, and so with those above it. */
+/* hugetlb_cgroup_css_offline(): pages move to the parent, whose counter includes them already. Reservations stay charged
+ * to the removed group, and thus to its ancestors. */
 static void go_offline(Kernel *kernel, Group *group) {
         Charges *charges = TAKE_PTR(group->charges);
 
@@ -177,7 +177,7 @@ int kernel_group_remove(Kernel *kernel, const char *path) {
         return 0;
 }
 
-/* ---- what is written ---- */
+/* ---- writes ---- */
 
 static int set_hugetlb(Kernel *kernel, Group *group, bool is_on) {
         if (group->gives_hugetlb == is_on)
@@ -205,8 +205,8 @@ static int set_cpuset(Kernel *kernel, Group *group, bool is_on) {
         return 0;
 }
 
-/* cgroup_subtree_control_write(). "no internal process": a group with processes gives nothing to those
- * below, but for the root. */
+/* cgroup_subtree_control_write(). "No internal process": no group with processes, except the root, can enable a
+ * controller for its children. */
 static int write_subtree_control(Kernel *kernel, Group *group, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         char *word;
@@ -255,7 +255,7 @@ static int write_mems(Group *group, const char *text) {
         return 0;
 }
 
-/* memparse() and the whole string: digits, then perhaps one of K M G T P E. */
+/* memparse() of a whole string: digits, optionally with one of the suffixes K M G T P E. */
 static int parse_bytes(Arena *arena, const char *text, uint64_t *ret) {
         static const char suffixes[] = "KMGTPE";
         size_t n = strspn(text, "0123456789");
@@ -270,7 +270,7 @@ static int parse_bytes(Arena *arena, const char *text, uint64_t *ret) {
         return 0;
 }
 
-/* hugetlb_cgroup_write(), page_counter_set_max(): rounded down to pages, and not below what is there. */
+/* hugetlb_cgroup_write(), page_counter_set_max(): rounds down to pages, and refuses less than the current count. */
 static int write_limit(Charges *charges, const Size *size, bool is_reservation, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         uint64_t bytes = UINT64_MAX, pages, now;
@@ -287,7 +287,7 @@ static int write_limit(Charges *charges, const Size *size, bool is_reservation, 
         return 0;
 }
 
-/* "hugetlb.2MB.rsvd.max": the size, and what follows it; NULL for other attributes. */
+/* "hugetlb.2MB.rsvd.max": returns the size; *RET_REST is "rsvd.max". NULL for other attributes. */
 static const Size *attribute_size(const Kernel *kernel, const char *attribute,
                                   const char **ret_rest) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -340,7 +340,7 @@ int kernel_group_write(Kernel *kernel, const char *path, const char *attribute, 
         return write_hugetlb(kernel, group, attribute, text);
 }
 
-/* ---- what is read ---- */
+/* ---- reads ---- */
 
 /* mem_fmt(). */
 char *group_size_name(Arena *arena, const Size *size) {

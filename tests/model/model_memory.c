@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The memory of nodes: how much of it is free, and in pieces how large.
+/* The free memory of nodes.
  *
- * Simpler than the kernel by far: free memory is either whole or scattered. Whole memory gives huge
- * pages, all of it; scattered memory gives none until it is compacted. */
+ * Far simpler than the kernel: free memory is either whole or scattered. All of the whole memory can become huge pages;
+ * scattered memory cannot until it is compacted. */
 #include "model/kernel_state.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void memory_give(Kernel *kernel, unsigned id, const Size *size) {
                 node->gigantic_left++;
 }
 
-/* Small pages come out of what is in pieces already. */
+/* Small pages are taken from scattered memory first. */
 uint64_t kernel_take_memory(Kernel *kernel, unsigned id, uint64_t bytes) {
         MemoryNode *node = &kernel->nodes[id];
         uint64_t taken = MIN(bytes, node->free);
@@ -48,7 +48,7 @@ void kernel_give_memory(Kernel *kernel, unsigned id, uint64_t bytes) {
         node->others -= given;
 }
 
-/* ---- what is done to get more ---- */
+/* ---- compaction and reclaim ---- */
 
 int kernel_compact(Kernel *kernel, int node) {
         for (unsigned id = 0; id < KERNEL_NODES_MAX; id++)
@@ -57,7 +57,7 @@ int kernel_compact(Kernel *kernel, int node) {
         return 0;
 }
 
-/* Page cache goes page by page: what becomes free lies about. */
+/* The page cache is reclaimed page by page, so the freed memory is scattered. */
 static uint64_t reclaim_from(MemoryNode *node, uint64_t bytes) {
         uint64_t got = MIN(bytes, node->cache);
 
@@ -102,9 +102,9 @@ uint64_t kernel_cpu_nodes(const Kernel *kernel) {
 /* MAX_NUMNODES of the distributions' kernels; it only has to be more than any load. */
 enum { LOAD_MAX = 1024 };
 
-/* find_next_best_node(): the nearest, nodes after this one first, then those that few others turn to.
- * Nodes without CPUs would go before others; but the orders are made before any CPU is known to a node.
- * NODES_MAX: none is left. */
+/* find_next_best_node(): the nearest node; of several, one with a higher number first, then the one with the least load.
+ * The kernel would prefer nodes without CPUs, but it builds the orders before it assigns CPUs to nodes.
+ * KERNEL_NODES_MAX: none is left. */
 static unsigned next_best_node(const Kernel *kernel, unsigned from, uint64_t used,
                                const unsigned *loads) {
         uint64_t best_value = UINT64_MAX;

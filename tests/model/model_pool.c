@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pools: how they grow and shrink, what is reserved, what comes back. After mm/hugetlb.c; the
- * functions named are those of 6.1, with the name in 6.12 where it is another. */
+/* The pools: growing, shrinking, reserving, freeing. After mm/hugetlb.c. Functions have their names in 6.1, and those in
+ * 6.12 if they differ. */
 #include "model/kernel_state.h"
 
 /* ---- taking turns ---- */
@@ -13,8 +13,7 @@ static unsigned next_node_in(unsigned node, uint64_t nodes) {
         return node;
 }
 
-/* hstate_next_node_to_alloc(), hstate_next_node_to_free(): the node whose turn it is, and the turn of
- * the next. */
+/* hstate_next_node_to_alloc(), hstate_next_node_to_free(): returns the node whose turn it is, and advances the turn. */
 static unsigned take_turn(unsigned *turn, uint64_t nodes) {
         unsigned node = nodes & node_bit(*turn) ? *turn : next_node_in(*turn, nodes);
 
@@ -40,7 +39,7 @@ static void enqueue(Size *size, unsigned node) {
         size->free_on[node]++;
 }
 
-/* remove_hugetlb_page(), update_and_free_page(): back to the node's memory. */
+/* remove_hugetlb_page(), update_and_free_page(). */
 static void remove_page(Kernel *kernel, Size *size, unsigned node, bool was_free,
                         bool was_surplus) {
         size->n_free -= was_free;
@@ -52,7 +51,7 @@ static void remove_page(Kernel *kernel, Size *size, unsigned node, bool was_free
         memory_give(kernel, node, size);
 }
 
-/* free_huge_page() without what a user leaves behind: a surplus page goes, another stays. */
+/* free_huge_page() without its accounting: if the node has surplus pages, the page is freed, else it stays in the pool. */
 static void release(Kernel *kernel, Size *size, unsigned node) {
         if (size->surplus_on[node] > 0)
                 remove_page(kernel, size, node, false, true);
@@ -60,8 +59,8 @@ static void release(Kernel *kernel, Size *size, unsigned node) {
                 enqueue(size, node);
 }
 
-/* 6.1 passes a fresh page through free_huge_page(), 6.12 puts it into the pool
- * (prep_and_add_allocated_folios()): they differ where the node has surplus pages. */
+/* 6.1 passes a fresh page through free_huge_page(), 6.12 puts it into the pool (prep_and_add_allocated_folios()). That
+ * makes a difference on a node with surplus pages. */
 static void add_fresh(Kernel *kernel, Size *size, unsigned node) {
         account_new(size, node);
         if (kernel->demotes_in_bulk)
@@ -79,7 +78,7 @@ static void note_cover(Size *size) {
 void pool_free_page(Kernel *kernel, Page *page) {
         Size *size = page->size;
         /* "the subpool will be under its minimum size if the reservation is not restored" */
-        bool is_restored = page->is_owed || subpool_put(page->subpool, 1) == 0;
+        bool is_restored = page->restores_reserve || subpool_put(page->subpool, 1) == 0;
 
         if (page->charged)
                 page->charged->of[size->index].used_on[page->node]--;
@@ -87,13 +86,13 @@ void pool_free_page(Kernel *kernel, Page *page) {
         uncharge(page->charged_reservation, size, 1, true);
         size->reserved += is_restored;
         release(kernel, size, page->node);
-        /* Restored, and the page itself gone as a surplus one: nothing covers it. */
+        /* If the page itself was freed as a surplus page, no page covers the restored reservation. */
         if (is_restored)
                 note_cover(size);
 }
 
-/* remove_pool_huge_page(); remove_pool_hugetlb_folio(). A page that is free may be one of a node all of
- * whose pages are surplus: then it has more surplus than pages. */
+/* remove_pool_huge_page(); remove_pool_hugetlb_folio(). If all pages of the node are surplus, removing a page that counts
+ * as persistent leaves the node with more surplus than pages. */
 static bool remove_free(Kernel *kernel, Size *size, uint64_t nodes, bool is_surplus) {
         for (unsigned i = count_nodes(nodes); i > 0; i--) {
                 unsigned node = take_turn(&size->next_to_free, nodes);
@@ -130,8 +129,8 @@ static bool adjust_surplus(Size *size, uint64_t nodes, bool is_more) {
         return false;
 }
 
-/* alloc_pool_huge_page(); alloc_pool_huge_folio(). MEMS: prepare_alloc_pages() keeps to the writer's
- * cpuset, whatever hugetlbpage.rst says. */
+/* alloc_pool_huge_page(); alloc_pool_huge_folio(). MEMS: contrary to hugetlbpage.rst, prepare_alloc_pages() keeps to the
+ * writer's cpuset. */
 static bool alloc_fresh(Kernel *kernel, Size *size, uint64_t nodes, uint64_t mems) {
         for (unsigned i = count_nodes(nodes); i > 0; i--) {
                 unsigned node = take_turn(&size->next_to_alloc, nodes);
@@ -144,11 +143,11 @@ static bool alloc_fresh(Kernel *kernel, Size *size, uint64_t nodes, uint64_t mem
         return false;
 }
 
-/* The beginning of set_max_huge_pages(): what a node's count means for the host. Before 6.7 the surplus
- * pages of the other nodes were added to what was asked for (b72b3c9c34c8). Since then a node that has
- * more surplus than pages (see remove_free()) does harm: its own difference, in 32 bits, makes the count
- * four billions, and one of the others may bring it below what was asked for, which means "all there
- * is". Either way the write takes all memory of the node. */
+/* The beginning of set_max_huge_pages(): converts a node's count to the host's. Before 6.7 the surplus pages of the other
+ * nodes are added to the requested count (b72b3c9c34c8). Since then a node with more surplus than pages (see
+ * remove_free()) does harm. A write to its own file subtracts in 32 bits, which makes the count four billions. A write to
+ * another node's file may get a sum below the requested count, which means "as many as possible". Either way the write
+ * takes all memory of the node. */
 static uint64_t pool_count_on_node(const Kernel *kernel, const Size *size, unsigned node,
                                    uint64_t count) {
         uint32_t here = (uint32_t) (size->n_on[node] - size->surplus_on[node]);
@@ -174,8 +173,8 @@ static bool grow(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uin
         return true;
 }
 
-/* What set_max_huge_pages() takes for free pages of the pool's own. Before 6.15 it takes surplus pages that
- * are in use for its own ones in use, and keeps as many free pages, which become surplus. */
+/* The pages that set_max_huge_pages() considers free persistent pages. Before 6.15 it mistakes surplus pages in use for
+ * persistent pages in use, and keeps as many free pages, which become surplus. */
 static uint64_t idle_pages(const Kernel *kernel, const Size *size) {
         if (kernel->spares_surplus)
                 return size->n_free - size->surplus;
@@ -186,8 +185,7 @@ static uint64_t idle_pages(const Kernel *kernel, const Size *size) {
 /* set_max_huge_pages(). */
 static int set_count(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uint64_t mems) {
         if (grow(kernel, size, count, nodes, mems)) {
-                /* Never below what is in use and reserved, over the whole host. On these nodes
-                 * only. */
+                /* Pages are removed on these nodes only, and never below what the host has in use or reserved. */
                 uint64_t at_least =
                         MAX(count, size->reserved + persistent(size) - idle_pages(kernel, size));
 
@@ -253,7 +251,7 @@ void kernel_interrupt_growth(Kernel *kernel, uint64_t n_pages) {
         kernel->interrupt_after = MAX(n_pages, UINT64_C(1));
 }
 
-/* ---- splitting ---- */
+/* ---- demotion ---- */
 
 /* demote_free_huge_page(); demote_free_hugetlb_folios(). */
 static void demote_page(Kernel *kernel, Size *size, unsigned node) {
@@ -270,8 +268,8 @@ static void demote_page(Kernel *kernel, Size *size, unsigned node) {
         to->max += n;
 }
 
-/* demote_pool_huge_page(): one page in 6.1; in 6.12 as many as were asked for, of which only the first
- * was known to be nobody's. How many it were. */
+/* demote_pool_huge_page(): one page in 6.1; in 6.12 the requested number, of which only the first is known to be
+ * unreserved. Returns how many were demoted. */
 static uint64_t demote_some(Kernel *kernel, Size *size, uint64_t nodes, uint64_t n) {
         uint64_t done = 0, at_most = kernel->demotes_in_bulk ? n : 1;
 
@@ -284,8 +282,8 @@ static uint64_t demote_some(Kernel *kernel, Size *size, uint64_t nodes, uint64_t
         return done;
 }
 
-/* demote_store(). A node's free pages less what is reserved on the whole host: where that is below
- * zero it is, unsigned, enough. */
+/* demote_store() subtracts the host's reserved pages from the node's free pages, unsigned: a negative result counts as
+ * enough free pages. */
 int kernel_demote(Kernel *kernel, int node, uint64_t page_bytes, uint64_t n_pages) {
         Size *size = kernel_size(kernel, page_bytes);
         int r = 0;
@@ -353,7 +351,7 @@ bool pool_alloc_surplus(Kernel *kernel, Size *size, unsigned near, uint64_t node
 
 /* ---- reservations ---- */
 
-/* policy_mbind_nodemask(): the task's own policy counts, that of the mapping does not. */
+/* policy_mbind_nodemask(): uses the task's policy, not the mapping's. */
 static uint64_t bound_nodes(const Kernel *kernel, const KernelProcess *process) {
         uint64_t mems = writer_mems(kernel, process);
 
@@ -363,7 +361,7 @@ static uint64_t bound_nodes(const Kernel *kernel, const KernelProcess *process) 
         return mems;
 }
 
-/* allowed_mems_nr(): free pages of its nodes, whoever was promised them. */
+/* allowed_mems_nr(): free pages of the process's nodes, including reserved ones. */
 static uint64_t allowed_free(const Kernel *kernel, const Size *size, const KernelProcess *process) {
         uint64_t n = 0;
 
@@ -372,7 +370,7 @@ static uint64_t allowed_free(const Kernel *kernel, const Size *size, const Kerne
         return n;
 }
 
-/* Nobody in particular runs on the first node that has CPUs. */
+/* The node on whose CPUs a writer runs; without a process, the first node with CPUs. */
 static unsigned writer_node(const Kernel *kernel, const KernelProcess *process) {
         uint64_t nodes = kernel_cpu_nodes(kernel);
 
@@ -381,9 +379,9 @@ static unsigned writer_node(const Kernel *kernel, const KernelProcess *process) 
         return nodes ? (unsigned) __builtin_ctzll(nodes) : 0;
 }
 
-/* One page for gather_surplus_pages(). 6.1: from the node where the process runs, or the next,
- * whatever its policy. 6.12: for each of its nodes, lowest number first, from there or the next. 6.16:
- * from where it runs, or the next, of its own nodes. */
+/* Allocates one page for gather_surplus_pages(). 6.1: from the node where the process runs, or the next in its zonelist,
+ * whatever its policy. 6.12: from the first of its nodes, or the next in that zonelist. 6.16: like 6.1, but only from its
+ * nodes. */
 static bool gather_page(Kernel *kernel, Size *size, const KernelProcess *process,
                         unsigned *ret_node) {
         uint64_t mems = writer_mems(kernel, process), own = bound_nodes(kernel, process);
@@ -398,8 +396,8 @@ static bool gather_page(Kernel *kernel, Size *size, const KernelProcess *process
         return false;
 }
 
-/* gather_surplus_pages(): reserves N pages of the host's free ones, or gets more beyond the pool. All
- * or none. */
+/* gather_surplus_pages(): reserves N of the host's free pages, and makes surplus pages if they are too few. All or
+ * none. */
 static int pool_gather_surplus(Kernel *kernel, Size *size, const KernelProcess *process,
                                uint64_t n) {
         uint64_t needed = sub_floored(size->reserved + n, size->n_free), got = 0;
@@ -443,7 +441,7 @@ int pool_reserve(Kernel *kernel, Size *size, const KernelProcess *process, uint6
         return 0;
 }
 
-/* ---- what a mount has to itself ---- */
+/* ---- mounts ---- */
 
 /* hugepage_subpool_get_pages(). */
 int subpool_get(Subpool *subpool, uint64_t n, uint64_t *ret_host) {
@@ -479,17 +477,16 @@ uint64_t subpool_put(Subpool *subpool, uint64_t n) {
         return (uint64_t) host;
 }
 
-/* subpool_is_free(), at the end of the mount. */
+/* subpool_is_free() */
 bool subpool_is_free(const Subpool *subpool) {
         if (subpool->max != -1)
                 return subpool->used == 0;
         return subpool->min == -1 || subpool->reserved == subpool->min;
 }
 
-/* Before 6.15, "put back original number of pages": the subpool then believes that it has more
- * reserved than it had, and the host's count of reservations ends below 0. Since (a833a693a490) only
- * what was the subpool's; what was counted as its use for the host's part, stays in use for ever after
- * a fault, and after mmap(2) did until 1d3f9bb4c8af. */
+/* Before 6.15, "put back original number of pages": the subpool then counts more reserved pages than it had, and the
+ * host's count of reservations ends below 0. Since (a833a693a490) only the subpool's part is put back. The host's part
+ * stays counted as used, forever after a fault, and after mmap(2) until 1d3f9bb4c8af. */
 void subpool_undo(Kernel *kernel, Size *size, Subpool *subpool, uint64_t n, uint64_t host,
                   bool is_fault) {
         if (!subpool)

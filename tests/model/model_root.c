@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every function of host/root.h. There are no links. The model is asked first what is at a path, and the tree in memory
- * second. */
+/* Every function of host/root.h. A path is looked up in the model first, then in the files in memory. */
 #include "model/model_root.h"
 
 #include "base/text.h"
@@ -16,7 +15,7 @@ enum { SMALL_PAGE = 4096 };
 
 typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE } EntryKind;
 
-/* Something in memory; its path is whole. */
+/* A file or directory in memory, with its absolute path. */
 typedef struct Entry {
         EntryKind kind;
         const char *path;
@@ -33,17 +32,17 @@ struct Root {
         VEC(Entry *) entries;
         uint64_t next_id, clock;
         ModelRootHooks hooks;
-        uint64_t n_changes, fail_at, die_at; /* of them; UINT64_MAX: none */
+        uint64_t n_changes, fail_at, die_at; /* UINT64_MAX: never */
         int fail_error;
         bool is_dead;
-        uint64_t n_reads, fail_read_at, fail_reads; /* from the how many-th on, and how many */
+        uint64_t n_reads, fail_read_at, fail_reads; /* the first read that fails, and how many do */
         int fail_read_error;
-        const char *broken_path; /* what is there or below cannot be read; NULL: nothing */
+        const char *broken_path; /* NULL: none */
         int broken_error, fault_error;
         char fault_path[512];
 };
 
-/* What is at the end of a path. */
+/* What is at a path. */
 typedef struct Found {
         const char *path;
         KernelFileKind kernel; /* NONE: see `entry` */
@@ -58,7 +57,7 @@ static Root *mutable(const Root *root) {
 
 /* ---- entries ---- */
 
-/* Asked very often: few paths have the same length. Those that are gone, too. */
+/* Also finds entries that are gone. Called very often, hence the comparison of lengths first. */
 static Entry *find_place(const Root *root, const char *path) {
         size_t length = strlen(path);
 
@@ -100,8 +99,7 @@ static const char *parent_path(Arena *arena, const char *path) {
         return slash == path ? "/" : arena_strndup(arena, path, (size_t) (slash - path));
 }
 
-/* In place of what had that path. A history replaces the same few files over and over: what was there is
- * given back. */
+/* Replaces the entry at PATH. Its memory is used again, because a history writes the same few files over and over. */
 static Entry *put(Root *root, EntryKind kind, const char *path, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Entry *entry = find_place(root, path), *parent;
@@ -151,7 +149,7 @@ static bool is_there(const Found *found) {
         return found->kernel != KERNEL_FILE_NONE || found->is_mount || found->entry;
 }
 
-/* The path without "." and "..". -ENOTDIR where the way leads through a file. */
+/* Returns the path without "." and "..". -ENOTDIR if it leads through a file. */
 static int resolve(const Root *root, Arena *arena, const char *path, const char **ret) {
         const char *here = "/", *rest = path;
         char *part;
@@ -176,7 +174,7 @@ static int resolve(const Root *root, Arena *arena, const char *path, const char 
         return 0;
 }
 
-/* Most paths are there: what has this very path is found at once. */
+/* A fast lookup, without resolving the path. */
 static bool find_directly(const Root *root, const char *path, Found *ret) {
         *ret = (Found){.path = path, .entry = find_entry(root, path)};
         if (mount_at(root, path))
@@ -186,7 +184,7 @@ static bool find_directly(const Root *root, const char *path, Found *ret) {
         return is_there(ret);
 }
 
-/* It is no path from one directory to another, and its directory, which has this very path, has none. */
+/* A fast check that the parent of PATH exists and PATH does not. */
 static bool is_missing(const Root *root, Arena *arena, const char *path) {
         const char *name = strrchr(path, '/');
         Found above;
@@ -308,7 +306,7 @@ void model_root_revive(Root *root) {
         root->die_at = UINT64_MAX;
 }
 
-/* 0: it may be made. */
+/* Returns an error if the change must fail. */
 static int begin_change(Root *root, const char *path, const char *text) {
         if (root->is_dead)
                 return -EIO;
@@ -366,7 +364,7 @@ static int noted(const Root *const_root, const char *path, int r) {
         return r;
 }
 
-/* 0: it may be read. */
+/* Returns an error if the read must fail. */
 static int begin_read(const Root *const_root, const char *path) {
         Root *root = mutable(const_root);
         size_t length = root->broken_path ? strlen(root->broken_path) : 0;
@@ -409,7 +407,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         return root_read_file(root, arena, path, max, ret, ret_size);
 }
 
-/* All of it is root's. */
+/* All files belong to root, so there is nothing to judge. */
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max,
                      RootJudge judge UNUSED, void *userdata UNUSED, char **ret, size_t *ret_size) {
         size_t size = 0;
@@ -441,7 +439,7 @@ bool root_is_directory(const Root *root, const char *path) {
                is_directory(&found);
 }
 
-/* The kernel's files do not tell when they change. */
+/* The times of the kernel's files do not change. */
 int root_stat(const Root *root, const char *path, struct stat *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
@@ -500,7 +498,7 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* What stands right below a directory; NULL for another path. */
+/* The name of PATH in DIRECTORY; NULL if PATH is not directly below. */
 static const char *name_below(const char *directory, const char *path) {
         size_t length = text_equals(directory, "/") ? 0 : strlen(directory);
 
@@ -542,7 +540,7 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
 
 /* ---- changing ---- */
 
-/* "always [madvise] never": another of its words is chosen. */
+/* Moves the brackets of "always [madvise] never". */
 static int choose(Root *root, Entry *entry, const char *preference) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *rest = entry->text, *chosen = text_strip(arena, preference);
@@ -591,7 +589,7 @@ int root_write_attribute(const Root *const_root, const char *path, const char *t
         return end_change(root, path, text, r);
 }
 
-/* Of directories that are missing in memory or among the control groups. */
+/* Makes missing directories in memory or among the control groups. */
 static int make_directories(Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -622,7 +620,7 @@ int root_make_directory(const Root *const_root, const char *path) {
         return end_change(root, path, NULL, r);
 }
 
-/* Where a file of that path would lie, with the directories above it. */
+/* Finds the place of a file, and makes missing directories above it. */
 static int place(Root *root, Arena *arena, const char *path, Found *ret) {
         int r = path[strlen(path) - 1] == '/' ? -EINVAL
                                               : make_directories(root, parent_path(arena, path));
@@ -652,7 +650,7 @@ static int write_file(const Root *const_root, const char *path, const char *text
                 r = place(root, arena, path, &found);
         if (r == 0 && is_new && is_there(&found))
                 r = -EEXIST;
-        /* Nothing can be renamed into what the kernel makes. */
+        /* The kernel's file systems do not allow rename(2). */
         if (r == 0 && found.kernel == KERNEL_FILE_ATTRIBUTE)
                 r = -EACCES;
         if (r == 0 && is_directory(&found))
@@ -670,7 +668,7 @@ int root_store_file(const Root *root, const char *path, const char *text) {
         return root_write_file(root, path, text);
 }
 
-/* Disks are never full here, and lose nothing: a new file is as good. */
+/* -ENOENT makes callers write a new file, which is equivalent here, because disks are never full. */
 int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, size_t size UNUSED,
                         off_t at UNUSED, const char *text UNUSED) {
         return -ENOENT;
@@ -706,7 +704,7 @@ int root_symlink(const Root *root UNUSED, const char *target UNUSED, const char 
         return -EPERM;
 }
 
-/* ---- directories whose files are read ---- */
+/* ---- folders ---- */
 
 int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
         *ret = (RootFolder){.fd = -1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads lines of a script, has them performed, and prints what is there then. */
+/* Parses and performs the lines of a script, and prints the state after each line. */
 #include "model/script.h"
 
 #include "base/id_set.h"
@@ -14,7 +14,7 @@ typedef struct Line {
         const char *words[WORDS_MAX];
         size_t n;
         const char *mistake;
-        Text note; /* what stands beside "ok" */
+        Text note; /* printed after "ok" */
 } Line;
 
 /* ---- words ---- */
@@ -31,7 +31,7 @@ static const char *word_at(Line *line, size_t i) {
         return "";
 }
 
-/* "key=value"; NULL where there is none. */
+/* The value of "KEY=VALUE", or NULL. */
 static const char *option(const Line *line, const char *key) {
         size_t length = strlen(key);
 
@@ -62,7 +62,7 @@ static uint64_t number_option(Line *line, const char *key, uint64_t otherwise) {
         return text ? number(line, text) : otherwise;
 }
 
-/* "1G" anywhere behind the verb; else the first of the script. */
+/* "1G" anywhere after the verb; else the first size of the script. */
 static uint64_t page_size(const Line *line) {
         uint64_t bytes;
 
@@ -73,7 +73,7 @@ static uint64_t page_size(const Line *line) {
         return line->script->sizes[0];
 }
 
-/* "bind:0-1", "local" */
+/* "bind:0-1", "local". */
 static KernelPolicy policy(Line *line, const char *text) {
         static const char *const names[] = {
                 [KERNEL_POLICY_LOCAL] = "local",
@@ -108,7 +108,7 @@ static KernelPolicy policy(Line *line, const char *text) {
                 (unsigned) (known_ < 0 ? (wrong((line), "no such name"), 0) : known_); \
         })
 
-/* The number of a new name. */
+/* Adds a name, and returns its number. */
 #define ADD(line, vec, name, most)                                           \
         ({                                                                   \
                 typeof(vec) add_ = (vec);                                    \
@@ -120,7 +120,7 @@ static KernelPolicy policy(Line *line, const char *text) {
                 (unsigned) (add_->n - 1);                                    \
         })
 
-/* "A:x": the process, and the name of the mapping. */
+/* "A:x": returns the process; *RET_MAPPING is the name of the mapping. */
 static unsigned process_of(Line *line, const char *word, const char **ret_mapping) {
         size_t length = strcspn(word, ":");
         const char *name = arena_strndup(line->arena, word, length);
@@ -137,7 +137,7 @@ static unsigned mapping_of(Line *line, const char *word, unsigned *ret_process) 
         return KNOWN(line, &line->script->mappings[*ret_process], name);
 }
 
-/* A mapping that the kernel refused has a name, but there is nothing to touch. */
+/* Whether the kernel has refused the mapping, so that it has a name only. */
 static bool has_failed(const Line *line, unsigned process, unsigned mapping) {
         return line->script->failed[process] & UINT64_C(1) << mapping;
 }
@@ -349,7 +349,7 @@ static int do_unmount(Line *line) {
         return line->script->backend->unmount(line->script->context, mount);
 }
 
-/* ---- what administrators write ---- */
+/* ---- writes by administrators ---- */
 
 static int node_of(Line *line, const char *word) {
         if (text_equals(word, "host"))
@@ -480,7 +480,7 @@ static int do_sizes(Line *line) {
         return 0;
 }
 
-/* ---- what is there ---- */
+/* ---- state ---- */
 
 char *script_size_name(Arena *arena, uint64_t page_bytes) {
         return arena_printf(arena, "%sB", format_page_size(arena, page_bytes));

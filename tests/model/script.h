@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Scripts of what processes and administrators do with huge pages, one operation to a line; the same
- * for the model (script_model.c) and for a kernel (script_kernel.c), and the same text from both: after
- * each line how it went, and every counter.
+/* Scripts of operations by processes and administrators on huge pages, one operation per line. The model
+ * (script_model.c) and a kernel (script_kernel.c) perform them, and print the same text after each line: the result, and
+ * every counter.
  *
- *     sizes 2M                          which are shown; the first one is meant where a line says none
+ *     sizes 2M                          page sizes that are shown; the first one is the default
  *     set node0 100 | set host 10 1G    nr_hugepages of a node, of the host
  *     set sysctl 100 | set policy 5     vm.nr_hugepages; nr_hugepages_mempolicy
  *     set overcommit 50                 nr_overcommit_hugepages
  *     demote node0 1 1G
- *         by=A: written by process A, so in its cpuset and under its policy
- *     write PATH TEXT                   as it stands; TEXT with "\n" and "\s" for a line end, a blank
- *     group g | group g/h               control groups below one of our own; rmgroup g
- *     control g +hugetlb | control +hugetlb    cgroup.subtree_control; without g: ours
+ *         by=A: written by process A, in its cpuset and under its policy
+ *     write PATH TEXT                   "\n" and "\s" in TEXT are a line end and a space
+ *     group g | group g/h               control groups below SCRIPT_GROUP; rmgroup g
+ *     control g +hugetlb | control +hugetlb    cgroup.subtree_control; without g: of SCRIPT_GROUP
  *     limit g rsvd.max=40               pages of hugetlb.SIZE.rsvd.max, or max; "max"
  *     mems g 0                          cpuset.mems
  *     run A [cpu=1] [group=g] [policy=bind:1]     cpu: on a CPU of that node
  *     policy A interleave:0-1           set_mempolicy(2); bind, preferred, local
  *     move A g
  *     fork A B
- *     map A 200 | map A:x 200 1G private noreserve   x tells mappings of A apart
+ *     map A 200 | map A:x 200 1G private noreserve   x distinguishes mappings of A
  *     mbind A:x bind:1
  *     touch A 0-49 | touch A all        writes; in this order
  *     unmap A:x
@@ -28,7 +28,7 @@
  *     segment S 40 by=A [noreserve]     shmget(2) by A; attach B S; rmid S
  *     mount M [min=20] [size=40] [1G]   hugetlbfs; file A:x M/f 10; unmount M
  *
- * What follows "#" is a remark. Names are words. A mistake in a script ends the run. */
+ * "#" begins a comment. Names are words. A mistake in a script ends the run. */
 
 #include "base/text.h"
 #include "base/vec.h"
@@ -46,7 +46,7 @@ enum {
         SCRIPT_KILLED = 2,
 };
 
-/* Our own control group, below the root; of the host and of the model alike. */
+/* The control group of scripts, on the host and in the model. */
 #define SCRIPT_GROUP "/kernel-script"
 
 typedef struct Script Script;
@@ -69,11 +69,11 @@ typedef struct ScriptMap {
         const char *file;
 } ScriptMap;
 
-/* What there is after an operation. */
+/* The state after an operation. */
 typedef struct ScriptView {
         KernelPool pools[SCRIPT_SIZES_MAX][KERNEL_NODES_MAX];
         KernelPool hosts[SCRIPT_SIZES_MAX];
-        uint64_t nodes; /* a bit for each that has memory */
+        uint64_t nodes; /* with memory, a bit for each */
         struct {
                 int state;
                 uint64_t pages[SCRIPT_SIZES_MAX][KERNEL_NODES_MAX];
@@ -83,8 +83,8 @@ typedef struct ScriptView {
         } groups[SCRIPT_GROUPS_MAX];
 } ScriptView;
 
-/* Who performs. Processes, their mappings, segments, mounts and groups have numbers, given in turn from
- * 0 on. Each returns 0 or what the kernel said, a negative errno; a process that has gone: -ESRCH. */
+/* What performs a script. Processes, their mappings, segments, mounts and groups are numbered from 0. Functions return 0
+ * or the kernel's negative errno; -ESRCH for a process that has ended. */
 typedef struct ScriptBackend {
         int (*run)(void *context, unsigned process, unsigned cpu_node, const char *group,
                    const KernelPolicy *policy);
@@ -94,7 +94,7 @@ typedef struct ScriptBackend {
         int (*move)(void *context, unsigned process, const char *group);
         int (*map)(void *context, unsigned process, unsigned mapping, const ScriptMap *map);
         int (*bind)(void *context, unsigned process, unsigned mapping, const KernelPolicy *policy);
-        /* *ret_page: where it died. */
+        /* *ret_page: the page at which it was killed. */
         int (*touch)(void *context, unsigned process, unsigned mapping, uint64_t first,
                      uint64_t last, bool *ret_died, uint64_t *ret_page);
         int (*unmap)(void *context, unsigned process, unsigned mapping);
@@ -120,18 +120,18 @@ struct Script {
         uint64_t sizes[SCRIPT_SIZES_MAX];
         unsigned n_sizes;
         ScriptNames processes, segments, mounts;
-        ScriptNames groups;                         /* NULL once it has been removed */
-        ScriptNames mappings[SCRIPT_PROCESSES_MAX]; /* NULL once it has been unmapped */
-        uint64_t failed[SCRIPT_PROCESSES_MAX];      /* a bit for each that never came to be */
+        ScriptNames groups;                         /* NULL: removed */
+        ScriptNames mappings[SCRIPT_PROCESSES_MAX]; /* NULL: unmapped */
+        uint64_t failed[SCRIPT_PROCESSES_MAX]; /* a bit for each mapping that the kernel refused */
 };
 
 Script *script_new(Arena *arena, const ScriptBackend *backend, void *context);
 
-/* Performs one line and adds what came of it to OUT. 0, or -EINVAL for a mistake, which OUT tells. */
+/* Performs one line and adds the result and the state to OUT. Returns -EINVAL for a mistake, which OUT explains. */
 int script_step(Script *script, const char *line, Text *out);
 
-/* Lines that end all processes, remove all segments and mounts, and empty the pools. */
+/* Adds lines that end all processes, remove all segments and mounts, and empty the pools. */
 void script_end(const Script *script, Arena *arena, ScriptNames *lines);
 
-/* "2M", as the hugetlb controller has it in names: "2MB". */
+/* The name of a page size in the hugetlb controller's files: "2MB". */
 char *script_size_name(Arena *arena, uint64_t page_bytes);

@@ -41,7 +41,6 @@ static long errno_of(long r) {
         return r < 0 ? -errno : 0;
 }
 
-/* The CPUs of a node; its list has the form of a set of nodes. */
 long child_run_on(unsigned node) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = arena_printf(arena, PATH_NODES "/node%u/cpulist", node);
@@ -55,7 +54,7 @@ long child_run_on(unsigned node) {
         return errno_of(sched_setaffinity(0, sizeof(set), &set));
 }
 
-/* The kernel looks at one bit less than it is told of. */
+/* set_mempolicy(2) and mbind(2) use one bit less than this number. */
 enum { MASK_BITS = 65 };
 
 static long do_bind(const Command *command) {
@@ -89,8 +88,7 @@ static long do_file(const Command *command) {
 
 __attribute__((noreturn)) static void serve(int fd, volatile uint64_t *progress);
 
-/* The child's end of its socket comes with the command. A brother of this process, not a child: the
- * script waits for all. */
+/* The new process's socket comes with the command. CLONE_PARENT makes the process a child of the script. */
 static long make_brother(int fd, int its_fd, volatile uint64_t *progress) {
         long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, 0);
 
@@ -186,7 +184,7 @@ static void serve(int fd, volatile uint64_t *progress) {
 
 /* ---- in the script ---- */
 
-/* Its memory has been given back when wait returns. */
+/* The kernel has freed a process's memory when waitpid(2) returns. */
 static void reap(Child *child) {
         int status;
 
@@ -200,7 +198,6 @@ static void reap(Child *child) {
         close(child->fd);
 }
 
-/* -ESRCH where the child died of it. */
 static long ask(Child *child, const Command *command, int passed_fd) {
         long r;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A process of a script: it performs one command at a time, which comes through a socket, so that it
- * happens in its cpuset, under its policy, on its CPU. One that a signal ends is seen by the end of its
- * socket. */
+/* A process of a script. It performs one command at a time in its cpuset, under its policy and on its CPU. Commands come
+ * through a socket, whose end shows that a signal has killed the process. */
 
 #include "model/script.h"
 
@@ -30,7 +29,7 @@ typedef struct Command {
         uint64_t address, page_bytes, n_pages, first, last;
         bool is_private, is_noreserve;
         int shm_id;
-        unsigned progress; /* an element of it */
+        unsigned progress; /* index of its element */
         unsigned cpu_node;
         KernelPolicy policy;
         char path[CHILD_PATH_MAX];
@@ -38,19 +37,19 @@ typedef struct Command {
 } Command;
 
 typedef struct Child {
-        pid_t pid; /* 0: never was, or has gone */
+        pid_t pid; /* 0: not started, or ended */
         int fd;
         int state; /* SCRIPT_LIVES... */
         unsigned cpu_node;
 } Child;
 
-/* Has this very process run on the CPUs of a node. 0, or a negative errno. */
+/* Moves the calling process to the CPUs of a node. */
 long child_run_on(unsigned node);
 
-/* PROGRESS is memory shared by all: each writes to its own element which page it touches. */
+/* PROGRESS is shared memory. Each process writes the page that it touches to its own element. */
 Child child_start(unsigned cpu_node, volatile uint64_t *progress);
-/* A brother of this process, not its child: the script waits for all. */
+/* The new process is a child of the script, which waits for all processes. */
 Child child_fork(Child *child, unsigned cpu_node);
-/* The command's result; -ESRCH where the process has died of it. */
+/* Returns the command's result; -ESRCH if the command has killed the process. */
 long child_ask(Child *child, const Command *command);
 void child_end(Child *child);

@@ -40,7 +40,6 @@ int host_write(const char *path, const char *text) {
         return r;
 }
 
-/* "" where it cannot be read. */
 char *host_read(Arena *arena, const char *path) {
         char *text = arena_alloc(arena, FILE_BYTES_MAX);
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -178,7 +177,7 @@ HostGroups host_groups(Arena *arena) {
         return groups;
 }
 
-/* ---- this host as the model has it ---- */
+/* ---- description for the model ---- */
 
 /* "Node 0 MemFree:        123456 kB" in bytes. */
 static uint64_t node_memory(Arena *arena, unsigned node, const char *key) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mappings get addresses that rise with their numbers, for the kernel frees them in that order. */
+/* The addresses of mappings rise with their numbers, because the kernel frees mappings in the order of addresses. */
 #include "model/script_kernel.h"
 
 #include "model/names.h"
@@ -28,7 +28,7 @@ typedef struct Place {
 
 struct ScriptKernel {
         Arena *arena;
-        volatile uint64_t *progress; /* shared with all children: the page that is being touched */
+        volatile uint64_t *progress; /* shared with all children: the page that each touches */
         Child children[SCRIPT_PROCESSES_MAX];
         Place places[SCRIPT_PROCESSES_MAX][SCRIPT_MAPPINGS_MAX];
         int segments[SCRIPT_SEGMENTS_MAX];
@@ -38,7 +38,7 @@ struct ScriptKernel {
         uint64_t sizes[KERNEL_SIZES_MAX];
         unsigned n_sizes;
         uint64_t had[KERNEL_SIZES_MAX][KERNEL_NODES_MAX], had_overcommit[KERNEL_SIZES_MAX];
-        HostGroups host;    /* as it was */
+        HostGroups host;    /* before the script */
         VEC(char *) groups; /* directories that were made */
 };
 
@@ -55,7 +55,7 @@ static char *group_path(const ScriptKernel *kernel, const char *group) {
                             *group ? "/" : "", group);
 }
 
-/* Entering a cpuset lets a process run on all of its CPUs again. */
+/* Entering a cpuset resets the CPU affinity of a process. */
 static int kernel_move_to(void *context, unsigned process, const char *group) {
         ScriptKernel *kernel = context;
         Child *child = child_at(kernel, process);
@@ -275,7 +275,7 @@ static int kernel_do_unmount(void *context, unsigned mount_number) {
         return 0;
 }
 
-/* ---- what administrators write ---- */
+/* ---- writes by administrators ---- */
 
 static int write_by(ScriptKernel *kernel, int by, const char *path, const char *text) {
         Child *child = by >= 0 ? child_at(kernel, (unsigned) by) : NULL;
@@ -306,7 +306,7 @@ static int kernel_set(void *context, int by, ScriptTarget target, int node, uint
         const char *path = host_pool_path(kernel->arena, node, page_bytes, attributes[target]);
         int r = write_by(kernel, by, path, text);
 
-        /* A page that others are just writing to cannot be moved out of a gigantic one for that moment. */
+        /* A page under I/O cannot be migrated out of the range of a gigantic page for a moment. */
         for (int i = 0; i < 20 && r == 0 && target == SCRIPT_SET_POOL && page_bytes == GIB &&
                         host_read_number(path) < n_pages;
              i++) {
@@ -343,7 +343,7 @@ static int kernel_write_group(void *context, const char *group, const char *attr
                 arena_printf(kernel->arena, "%s/%s", group_path(kernel, group), attribute), text);
 }
 
-/* ---- what is there ---- */
+/* ---- state ---- */
 
 static int size_index(const Script *script, uint64_t page_bytes) {
         for (unsigned i = 0; i < script->n_sizes; i++)
@@ -393,7 +393,7 @@ static uint64_t group_pages(Arena *arena, const char *prefix, const char *attrib
         return host_read_number(arena_printf(arena, "%s%s", prefix, attribute)) / page_bytes;
 }
 
-/* No limit reads "max", or a number that no memory reaches. */
+/* "max" or a huge number is no limit. */
 static uint64_t group_limit(Arena *arena, const char *prefix, const char *attribute,
                             uint64_t page_bytes) {
         const char *text = host_read(arena, arena_printf(arena, "%s%s", prefix, attribute));
@@ -485,9 +485,9 @@ const ScriptBackend script_kernel = {
         .look = kernel_look,
 };
 
-/* ---- before and after ---- */
+/* ---- setup and cleanup ---- */
 
-static void give(const ScriptKernel *kernel, const char *controllers) {
+static void enable(const ScriptKernel *kernel, const char *controllers) {
         host_write(arena_printf(kernel->arena, "%s/cgroup.subtree_control", kernel->host.hierarchy),
                    controllers);
 }
@@ -496,10 +496,10 @@ static void open_groups(ScriptKernel *kernel) {
         kernel->host = host_groups(kernel->arena);
         if (!kernel->host.has_hugetlb)
                 return;
-        give(kernel, "+hugetlb");
+        enable(kernel, "+hugetlb");
         if (kernel->host.has_cpuset)
-                give(kernel, "+cpuset");
-        /* It may be there from a run that was killed. */
+                enable(kernel, "+cpuset");
+        /* The group may remain from a run that was killed. */
         if (mkdir(group_path(kernel, ""), 0755) < 0 && errno != EEXIST)
                 host_fail("%s: %s", group_path(kernel, ""), strerror(errno));
         kernel_write_group(kernel, "", "cgroup.subtree_control", "+hugetlb");
@@ -538,7 +538,7 @@ ScriptKernel *script_kernel_new(Arena *arena, const char **ret_reason) {
         *ret_reason = why_not(kernel);
         if (*ret_reason)
                 return NULL;
-        /* Where it runs tells where mount(2) gets pages beyond the pool. */
+        /* The CPU of this process determines on which node mount(2) makes surplus pages. */
         if (cpu_nodes == 0 || child_run_on((unsigned) __builtin_ctzll(cpu_nodes)) < 0)
                 host_fail("cannot run on the first node");
         setrlimit(RLIMIT_CORE, &no_core);
@@ -581,13 +581,13 @@ bool script_kernel_free(ScriptKernel *kernel) {
         if (kernel->host.has_hugetlb)
                 rmdir(group_path(kernel, ""));
         if (kernel->host.has_hugetlb && !kernel->host.gives_hugetlb)
-                give(kernel, "-hugetlb");
+                enable(kernel, "-hugetlb");
         if (kernel->host.has_cpuset && !kernel->host.gives_cpuset)
-                give(kernel, "-cpuset");
+                enable(kernel, "-cpuset");
         for (unsigned i = 0; i < kernel->n_sizes; i++)
                 kernel_set(kernel, -1, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i],
                            kernel->had_overcommit[i]);
-        /* Surplus pages that are free, and nobody's, go only by way of the pool. */
+        /* Free surplus pages can be freed only after they have become persistent. */
         for (unsigned i = 0; i < kernel->n_sizes; i++)
                 kernel_set(kernel, -1, SCRIPT_SET_POOL, KERNEL_HOST, kernel->sizes[i],
                            host_pool(KERNEL_HOST, kernel->sizes[i]).total_pages);

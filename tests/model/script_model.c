@@ -26,7 +26,6 @@ static const char *path_of(const ScriptModel *model, const char *group) {
         return *group ? arena_printf(model->arena, SCRIPT_GROUP "/%s", group) : SCRIPT_GROUP;
 }
 
-/* NULL where it never came to be. */
 static KernelProcess *living(ScriptModel *model, unsigned process) {
         KernelProcess *found = model->processes[process];
 
@@ -58,7 +57,7 @@ static int model_fork(void *context, unsigned process, unsigned child) {
         model->processes[child] = kernel_fork(model->processes[process], "script");
         size_t n = 0;
 
-        /* In the order of the parent's, those left out that it has no more. */
+        /* The child has the parent's mappings in the same order, without those that were unmapped. */
         for (unsigned i = 0; i < SCRIPT_MAPPINGS_MAX; i++)
                 if (model->mappings[process][i] && kernel_is_mapped(model->mappings[process][i]))
                         model->mappings[child][i] = kernel_mapping_at(model->processes[child], n++);
@@ -184,7 +183,7 @@ static int model_unmount(void *context, unsigned mount) {
         return r;
 }
 
-/* ---- what administrators write ---- */
+/* ---- writes by administrators ---- */
 
 static int model_set(void *context, int by, ScriptTarget target, int node, uint64_t page_bytes,
                      uint64_t n_pages) {
@@ -233,7 +232,7 @@ static int model_write_group(void *context, const char *group, const char *attri
         return kernel_group_write(model->kernel, path_of(model, group), attribute, text);
 }
 
-/* ---- what is there ---- */
+/* ---- state ---- */
 
 static void model_look(void *context, const Script *script, ScriptView *ret) {
         ScriptModel *model = context;

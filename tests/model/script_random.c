@@ -16,7 +16,7 @@ enum {
 
 typedef struct RandomGroup {
         const char *name;
-        bool has_mems; /* a cpuset of its own: nobody is moved there or away from it */
+        bool has_mems; /* a cpuset of its own: no process is moved into the group or out of it */
         bool is_gone;
 } RandomGroup;
 
@@ -29,13 +29,13 @@ struct ScriptRandom {
         Arena *arena;
         Random random;
         Kernel *kernel;
-        Script *script; /* performed as it is made */
+        Script *script;
         bool has_groups, has_cpusets, has_mounts, leaves_pools;
-        bool is_own; /* the kernel */
+        bool is_own; /* whether `kernel` was made by script_random_new() */
         VEC(RandomProcess) processes;
         VEC(RandomGroup) groups;
         unsigned n_segments, n_mounts, n_mappings;
-        bool is_on; /* the controller, for our groups */
+        bool is_on; /* the controller for the script's groups */
 };
 
 static uint64_t below(ScriptRandom *random, uint64_t n) {
@@ -59,7 +59,7 @@ static size_t count_living(const ScriptRandom *random) {
         return n;
 }
 
-/* -1: none lives. Now and then a dead one. */
+/* A living process, sometimes a dead one; -1: none. */
 static int some_process(ScriptRandom *random) {
         size_t n = count_living(random);
         bool is_dead_meant = random_chance(&random->random, 3);
@@ -80,7 +80,7 @@ static const char *name_of(const ScriptRandom *random, int process) {
         return random->processes.items[process].name;
 }
 
-/* "A:x"; NULL: it has none. */
+/* "A:x"; NULL: the process has no mapping. */
 static const char *some_mapping(ScriptRandom *random, int process) {
         const ScriptNames *names = &random->script->mappings[process];
         uint64_t failed = random->script->failed[process];
@@ -154,7 +154,7 @@ static RandomGroup *some_group(ScriptRandom *random) {
         return NULL;
 }
 
-/* ---- lines; NULL: that cannot be done now ---- */
+/* ---- lines; NULL: not possible now ---- */
 
 static const char *make_run(ScriptRandom *random) {
         RandomGroup *group = random_chance(&random->random, 50) ? some_group(random) : NULL;
@@ -302,7 +302,7 @@ static const char *make_unmount(ScriptRandom *random) {
                                                     below(random, random->n_mounts));
 }
 
-/* A write to a node's file would take all memory, and perhaps the host with it: pool_count_on_node(). */
+/* Whether a write to a node's file would take all memory, which may crash the host: pool_count_on_node(). */
 static bool is_dangerous(const ScriptRandom *random) {
         for (int node = 0; node < KERNEL_NODES_MAX; node++) {
                 KernelPool pool = kernel_pool(random->kernel, node, 0);
@@ -354,7 +354,7 @@ static const char *make_group(ScriptRandom *random) {
         return arena_printf(random->arena, "group %s", name);
 }
 
-/* At once behind its making: a cpuset that changes is not modelled. */
+/* Only before a process is in the group, because the model does not have cpusets that change. */
 static const char *make_mems(ScriptRandom *random) {
         RandomGroup *group = random->groups.n > 0 ? &random->groups.items[random->groups.n - 1]
                                                   : NULL;
@@ -401,7 +401,7 @@ static const char *make_control(ScriptRandom *random) {
         return random->is_on ? "control +hugetlb" : "control -hugetlb";
 }
 
-/* One that cannot be removed, for there are processes in it, is tried all the same. */
+/* Includes groups with processes, which cannot be removed. */
 static const char *make_rmgroup(ScriptRandom *random) {
         const RandomGroup *group = some_group(random);
 

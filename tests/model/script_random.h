@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Random scripts: the same seed and host give the same lines. They are performed on a model of the host
- * as they are made, so that most of them concern what is there. */
+/* Random scripts. The same seed and host give the same lines. Each line is performed on a model of the host when it is
+ * made, so that most lines refer to existing objects. */
 
 #include "model/script.h"
 
@@ -11,16 +11,16 @@ typedef struct ScriptRandom ScriptRandom;
 typedef struct ScriptRandomOptions {
         uint64_t seed;
         const char *host; /* for kernel_new() */
-        Kernel *kernel;   /* instead: one that others do something to as well; the caller's */
+        Kernel *kernel;   /* instead of `host`: a kernel of the caller, which may change it, too */
         bool has_groups, has_cpusets;
-        bool has_mounts; /* kernels miscount what is reserved for them, and that stays until they boot */
-        bool leaves_pools; /* nobody writes to them, or to nr_overcommit_hugepages */
+        bool has_mounts; /* some kernels miscount the reservations of mounts until the next boot */
+        bool leaves_pools; /* no line writes to pools or to nr_overcommit_hugepages */
 } ScriptRandomOptions;
 
 ScriptRandom *script_random_new(Arena *arena, const ScriptRandomOptions *options);
 
-/* The next line, in the arena. Never more pages at once than some 200 of the first size of a script. */
+/* The next line, in the arena. A script has never more than about 200 pages of its first size at the same time. */
 const char *script_random_line(ScriptRandom *random);
 
-/* Frees the model, if it is its own. Takes NULL; returns NULL. */
+/* Takes NULL; returns NULL. */
 ScriptRandom *script_random_free(ScriptRandom *random);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Reproducible chance: everything follows from one seed. HUGEPLAN_SEEDS says how many seeds are tried in place of 5,000,
- * and for a test that tries fewer the same share of its own; HUGEPLAN_SEED tries a single one (as a failure has printed
- * it). */
+/* Reproducible random numbers: one seed determines all. HUGEPLAN_SEEDS is the number of seeds that a test tries instead of
+ * 5,000; tests with a smaller default are scaled accordingly. HUGEPLAN_SEED tries one seed, which a failure has
+ * printed. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static inline uint64_t random_bits(Random *random) {
         return z ^ (z >> 31);
 }
 
-/* From FIRST to LAST, both included. */
+/* FIRST and LAST are included. */
 static inline uint64_t random_between(Random *random, uint64_t first, uint64_t last) {
         return first + random_bits(random) % (last - first + 1);
 }
@@ -31,7 +31,6 @@ static inline bool random_chance(Random *random, unsigned percent) {
         return random_between(random, 0, 99) < percent;
 }
 
-/* Calls CHECK for every seed that is to be tried. */
 static inline void random_for_each_seed(uint64_t n_default, void (*check)(uint64_t seed)) {
         const char *one = getenv("HUGEPLAN_SEED"), *many = getenv("HUGEPLAN_SEEDS");
         uint64_t n = many ? (strtoull(many, NULL, 10) * n_default + 4999) / 5000 : n_default;

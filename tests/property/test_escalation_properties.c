@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What must hold of an escalation on any kernel: it ends, it never asks for more than was planned nor
- * for more than there is room for, and it gets at least what a single write would have got. */
+/* What must hold of an escalation on any kernel: it ends, never asks for more pages than planned or than there is room
+ * for, and gets at least as many as a single write. */
 
 #include "property/random.h"
 
@@ -11,8 +11,8 @@
 
 enum { MOVES_MAX = 3000 };
 
-/* Memory in units of pages: what can be had at once, what compaction mends, what reclaim frees, and
- * what nothing brings back. */
+/* Memory in units of pages: `whole` can become huge pages immediately, `scattered` after compaction, `cached` after
+ * reclaim, `pinned` never. */
 typedef struct Memory {
         uint64_t persistent, whole, scattered, cached, pinned;
 } Memory;
@@ -22,9 +22,9 @@ typedef struct Kernel {
         Random random;
         Memory memory;
         uint64_t page_bytes;
-        uint64_t compact_percent; /* of what is scattered, in one go */
-        uint64_t keep_pages;      /* to be left alone */
-        bool is_moody;            /* writes give less than they could, others take and give */
+        uint64_t compact_percent; /* of the scattered memory, per compaction */
+        uint64_t keep_pages;      /* KeepFree= */
+        bool is_disturbed;        /* writes may fail partly; other programs take and free memory */
         uint64_t now_usec;
 } Kernel;
 
@@ -36,8 +36,8 @@ typedef struct Kernel {
                 }                                                                               \
         } while (0)
 
-static Kernel kernel_make(uint64_t seed, bool is_moody) {
-        Kernel kernel = {.seed = seed, .random = {seed}, .is_moody = is_moody};
+static Kernel kernel_make(uint64_t seed, bool is_disturbed) {
+        Kernel kernel = {.seed = seed, .random = {seed}, .is_disturbed = is_disturbed};
         Random *random = &kernel.random;
         uint64_t *parts[] = {&kernel.memory.persistent, &kernel.memory.whole,
                              &kernel.memory.scattered, &kernel.memory.cached,
@@ -70,7 +70,7 @@ static void do_write(Kernel *kernel, uint64_t pages) {
         }
         uint64_t got = MIN(pages - memory->persistent, memory->whole);
 
-        if (kernel->is_moody && random_chance(&kernel->random, 50))
+        if (kernel->is_disturbed && random_chance(&kernel->random, 50))
                 got = random_between(&kernel->random, 0, got);
         memory->persistent += got;
         memory->whole -= got;
@@ -101,9 +101,9 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
                 move_pages(&memory->cached, &memory->scattered, memory->cached);
                 break;
         }
-        if (!kernel->is_moody || !random_chance(&kernel->random, 20))
+        if (!kernel->is_disturbed || !random_chance(&kernel->random, 20))
                 return;
-        /* Others come and go. */
+        /* Other programs take and free memory. */
         if (random_chance(&kernel->random, 50))
                 memory->whole /= 2;
         else
@@ -138,7 +138,7 @@ static void check_move(const Kernel *kernel, const EscalationOptions *options,
         case ESCALATION_RECLAIM:
                 REQUIRE(kernel, options->may_reclaim);
                 REQUIRE(kernel, move->bytes > 0);
-                /* No more than eight times what is missing and an eighth, nor than there is. */
+                /* At most eight times the missing pages plus an eighth, and no more than can be reclaimed. */
                 REQUIRE(kernel, move->bytes <= (to_pages - now) * kernel->page_bytes * 9);
                 REQUIRE(kernel, move->bytes <= kernel->memory.cached * kernel->page_bytes);
                 break;
@@ -190,7 +190,7 @@ static void check_steady_kernel(uint64_t seed) {
         Kernel kernel = kernel_make(seed, false);
         EscalationOptions options = random_options(&kernel);
         uint64_t to_pages = random_between(&kernel.random, 0, 30000);
-        /* What one write of all that there is room for gets. */
+        /* The result of one write of the target, limited by the room. */
         Kernel other = kernel;
         uint64_t most = other.memory.persistent + room_pages(&other);
 
@@ -207,7 +207,7 @@ static void check_steady_kernel(uint64_t seed) {
                 REQUIRE(&kernel, kernel.memory.persistent >= single);
                 REQUIRE(&kernel, kernel.memory.persistent <= to_pages);
         }
-        /* Short, though there was room: everything that is allowed was tried. */
+        /* If pages are missing although there was room, everything that is allowed was tried. */
         if (kernel.memory.persistent < to_pages && !escalation.is_clamped &&
             options.deadline_usec == UINT64_MAX && escalation.n_rounds < 64) {
                 bool has_compacted = false, has_reclaimed = false, has_dropped = false;
@@ -224,7 +224,7 @@ static void check_steady_kernel(uint64_t seed) {
         arena_free(arena);
 }
 
-/* Where compaction works, all that is free or can be freed is got in the end. */
+/* If compaction works, all memory that is free or reclaimable becomes pages. */
 static void check_good_compaction(uint64_t seed) {
         static const EscalationOptions usual = {true, true, false, UINT64_MAX};
         Kernel kernel = kernel_make(seed, false);
@@ -240,7 +240,7 @@ static void check_good_compaction(uint64_t seed) {
         arena_free(arena);
 }
 
-static void check_moody_kernel(uint64_t seed) {
+static void check_disturbed_kernel(uint64_t seed) {
         Kernel kernel = kernel_make(seed, true);
         EscalationOptions options = random_options(&kernel);
         Arena *arena = arena_new();
@@ -257,6 +257,6 @@ TEST(good_compaction) {
         random_for_each_seed(5000, check_good_compaction);
 }
 
-TEST(moody_kernels) {
-        random_for_each_seed(5000, check_moody_kernel);
+TEST(disturbed_kernels) {
+        random_for_each_seed(5000, check_disturbed_kernel);
 }

@@ -2,11 +2,11 @@
 
 /* Random histories of a host under hugepland: see history/history.h.
  *
- *   test-histories [HISTORIES=N] [FROM=SEED] [STEPS=N]     N seeds, from this one on
- *   test-histories SEED=N [STEPS=N] [LEFT_OUT=MASK]        this one, told step by step
+ *   test-histories [HISTORIES=N] [FROM=SEED] [STEPS=N]     runs the histories of N seeds from SEED on
+ *   test-histories SEED=N [STEPS=N] [LEFT_OUT=MASK]        runs one history and prints every step
  *
- * The same by the environment.
- * One in which something does not hold is cut down to the steps that it takes, and told. */
+ * The values can also be set in the environment. A failing history is reduced to the steps that it needs, and
+ * printed. */
 
 #include "history/history.h"
 
@@ -18,41 +18,41 @@
 
 enum { HISTORIES = 2000, STEPS = 12 };
 
-/* In every fourth history some instances have a mount; in another one, gates come and go in the middle of rounds. In
- * every eighth, units that start again leave a process behind. */
+/* In every fourth history some instances have a mount; in another fourth, units start and stop during rounds. In
+ * every eighth, units that restart may leave a process running. */
 static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         HistoryOptions own = *options;
 
         own.seed = seed;
         own.has_mounts = seed % 4 == 1;
-        own.is_hurried = seed % 4 == 2;
-        own.leaves_behind = seed % 8 == 3;
+        own.has_gates_in_rounds = seed % 4 == 2;
+        own.leaves_processes = seed % 8 == 3;
         return own;
 }
 
-static bool is_broken(const HistoryOptions *options, const char *kind) {
+static bool fails(const HistoryOptions *options, const char *kind) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *found_kind = NULL;
 
         return history_run(arena, options, &found_kind) && (!kind || text_equals(kind, found_kind));
 }
 
-static void tell(const HistoryOptions *options) {
+static void run_traced(const HistoryOptions *options) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         HistoryOptions loud = *options;
         const char *kind;
 
-        loud.is_loud = true;
+        loud.is_traced = true;
         history_run(arena, &loud, &kind);
 }
 
-/* Leaves out each step that the same thing happens without. */
+/* Leaves out each step without which the same failure happens. */
 static void shrink(HistoryOptions *options, const char *kind) {
         while (options->n_steps > 1) {
                 HistoryOptions fewer = *options;
 
                 fewer.n_steps--;
-                if (!is_broken(&fewer, kind))
+                if (!fails(&fewer, kind))
                         break;
                 *options = fewer;
         }
@@ -61,29 +61,29 @@ static void shrink(HistoryOptions *options, const char *kind) {
                         HistoryOptions fewer = *options;
 
                         fewer.left_out |= UINT64_C(1) << i;
-                        if (is_broken(&fewer, kind))
+                        if (fails(&fewer, kind))
                                 *options = fewer;
                 }
 }
 
-/* True: all has held. */
+/* Returns whether all checks held. */
 static bool try_one(HistoryOptions options) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *kind, *broken = history_run(arena, &options, &kind);
+        const char *kind, *failure = history_run(arena, &options, &kind);
 
-        if (!broken)
+        if (!failure)
                 return true;
-        printf("---- seed %" PRIu64 ": %s: %s\n", options.seed, kind, broken);
+        printf("---- seed %" PRIu64 ": %s: %s\n", options.seed, kind, failure);
         fflush(stdout);
         shrink(&options, kind);
-        tell(&options);
+        run_traced(&options);
         printf("again: SEED=%" PRIu64 " STEPS=%" PRIu64 " LEFT_OUT=%" PRIu64 "\n", options.seed,
                options.n_steps, options.left_out);
         fflush(stdout);
         return false;
 }
 
-/* KEY=NUMBER, of the arguments or else of the environment. */
+/* Takes KEY=NUMBER from the arguments, or else from the environment. */
 static bool take(uint64_t *value, const char *key, int argc, char **argv) {
         const char *text = getenv(key);
         size_t length = strlen(key);
@@ -98,7 +98,7 @@ static bool take(uint64_t *value, const char *key, int argc, char **argv) {
 
 int main(int argc, char **argv) {
         HistoryOptions options = {.n_steps = STEPS};
-        uint64_t first = 1, n = HISTORIES, n_broken = 0;
+        uint64_t first = 1, n = HISTORIES, n_failed = 0;
 
         take(&n, "HISTORIES", argc, argv);
         take(&first, "FROM", argc, argv);
@@ -106,12 +106,12 @@ int main(int argc, char **argv) {
         take(&options.left_out, "LEFT_OUT", argc, argv);
         if (take(&first, "SEED", argc, argv)) {
                 options = options_of(&options, first);
-                tell(&options);
+                run_traced(&options);
                 return 0;
         }
         printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + n - 1);
         for (uint64_t seed = first; seed < first + n; seed++)
-                n_broken += !try_one(options_of(&options, seed));
-        printf("%" PRIu64 " histories, %" PRIu64 " broken\n", n, n_broken);
-        return n_broken > 0;
+                n_failed += !try_one(options_of(&options, seed));
+        printf("%" PRIu64 " histories, %" PRIu64 " failed\n", n, n_failed);
+        return n_failed > 0;
 }

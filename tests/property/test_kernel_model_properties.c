@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Random scripts on models of random hosts: whatever is done, everything that is counted is right after
- * every line, and nothing is left when all have gone. A failure prints its seed and the host. */
+/* Random scripts on models of random hosts. All counts are right after every line, and no page is left when all processes
+ * have ended. A failure prints its seed and the host. */
 
 #include "model/script_model.h"
 #include "model/script_random.h"
@@ -10,7 +10,7 @@
 
 enum { SEEDS = 60, LINES = 200, NODES_MAX = 4 };
 
-/* Each side of every change. */
+/* Kernels on each side of every change. */
 static const char *const releases[] = {
         "5.10.0", "6.1.176",  "6.6.60",   "6.7.0",   "6.8.12",
         "6.9.0",  "6.12.107", "6.12.117", "6.18.44", "7.2.12",
@@ -81,17 +81,16 @@ static void check(uint64_t seed) {
         script_end(script, arena, &rest);
         VEC_FOREACH(line, &rest)
                 perform(script, kernel, seed, host, *line);
-        /* Nothing persistent; free surplus pages may stay, which nobody gives back: a pool was
-         * lowered while more was promised than it had beyond what is in use, and
-         * return_unused_surplus_pages() frees only as many as were promised. But for what a
-         * kernel has miscounted itself. */
+        /* No persistent page is left. Free surplus pages may remain if a pool was lowered below its reservations,
+         * because return_unused_surplus_pages() frees only as many pages as a reservation has. Kernels that have
+         * miscounted may keep pages. */
         for (size_t i = 0; kernel_page_bytes(kernel, i) > 0; i++) {
                 uint64_t bytes = kernel_page_bytes(kernel, i);
                 KernelPool pool = kernel_pool(kernel, KERNEL_HOST, bytes);
 
                 if (pool.total_pages != pool.free_pages)
                         fail_with(seed, host, "the end", "pages are in use");
-                if (kernel_broke_promise(kernel))
+                if (kernel_has_miscounted(kernel))
                         continue;
                 if (pool.reserved_pages > 0 || pool.max_pages > 0 ||
                     pool.total_pages != pool.surplus_pages)
@@ -103,7 +102,7 @@ TEST(counts) {
         random_for_each_seed(SEEDS, check);
 }
 
-/* Others on a kernel that a test does something to as well: who leaves the pools alone does so. */
+/* With `leaves_pools`, random lines do not change pools on a kernel whose pools the test changes. */
 static void check_others(uint64_t seed) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         static const char host[] = "node 0 total=1G free=800M\nnode 1 total=1G free=800M\n";

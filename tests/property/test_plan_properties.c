@@ -2,25 +2,22 @@
 
 /* What must hold of every plan, on thousands of random hosts.
  *
- * The oracle below reckons everything anew and in the plainest way: it never asks the planner what
- * fits, only what was granted, and walks through the instances in the order in which the contract
- * says that they are served:
- *   1. units that run keep what they were let start with, as far as their pools can have it;
- *   2. instances whose file is refused keep what they had;
- *   3. instances whose unit runs with this very demand, then the others, each by priority and name: one
- *      is served whole with the first of its page sizes that fits at its turn, else not at all; of a
- *      pool on which its unit keeps pages it needs only what it wants beyond them;
- *   4. of those that were not, Shortage=degrade takes a part of what is left, in the same order.
- * What sizes are learned (Memory=auto) has a share of each node: no more of it is granted to these together, but for
- * what units keep that run.
- * Such a part stays for it from then on: what its unit keeps of it before all others, the rest before those that
- * are no more important. On a node that is short of KeepFree= what no unit keeps of parts is given back, until the node
- * has that again.
+ * The oracle below computes everything again in the simplest way. It uses the grants of a plan, but never the planner's
+ * opinion of what fits, and goes through the instances in the order in which they are served:
+ *   1. running units keep the pages that they were started with, as far as their pools can have them;
+ *   2. instances whose file is refused keep their pages;
+ *   3. instances whose unit runs with the same demand, then the others, each by priority and name: an instance is
+ *      served whole with the first of its page sizes that fits at its turn, or not at all; pages that its unit keeps
+ *      on a pool count towards its demand;
+ *   4. of those that were not served, instances with Shortage=degrade get a part of what is left, in the same order.
+ * Instances with Memory=auto together get at most a share of each node, except for pages that running units keep.
+ * A part stays with its instance: pages that its unit keeps precede all other instances, the rest precedes instances
+ * that are no more important. A node that is short of KeepFree= gets back the pages of parts that no unit keeps, until
+ * it is no longer short.
  *
- * What others have of the pools, and how many pages may be given back, is as plan/promise says; that nobody is hurt by it
- * is in history/checks.c.
- * Pools are made larger than that only where somebody would otherwise lack pages, or lose them, whom
- * promises_admit() and promises_exposures() say so of: these have properties of their own. */
+ * plan/promise determines the pages of others and how many pages may be given back. history/checks.c proves that no
+ * process loses pages by that. Pools get cover only if an instance would otherwise lack pages or lose them according to
+ * promises_admit() and promises_exposures(). */
 
 #include "property/random.h"
 
@@ -39,15 +36,15 @@ typedef struct World {
         Config config;
         Demand *demand;
         Ledger *ledger;
-        HostUse *use; /* NULL: nothing is known */
+        HostUse *use; /* NULL: unknown */
         PlanStartings starting;
         bool is_restarted;
         PoolLimits *limits;
         Plan *plan;
-        /* As the oracle has it. */
+        /* Of the oracle. */
         Promises promises[SIZES_MAX];
-        uint64_t others[NODES_MAX][SIZES_MAX]; /* in use by, or promised to, nobody who is known */
-        uint64_t *kept; /* by index of the pool: beyond the plan, for it could not be lowered to that */
+        uint64_t others[NODES_MAX][SIZES_MAX]; /* in use or reserved by unknown processes */
+        uint64_t *kept; /* by index of the pool: pages beyond the plan that cannot be given back */
 } World;
 
 /* ---- showing a world ---- */
@@ -243,7 +240,7 @@ static void make_amount(World *world, InstanceConfig *instance) {
                 random_between(random, 1, random_chance(random, 30) ? 65536 : 2048) * MIB;
 }
 
-/* Some sizes are learned, and the rest of the world is what it is without. */
+/* Makes some sizes learned. Uses its own random numbers, so that the rest of the world does not change. */
 static void make_learned(World *world) {
         Random random = {world->seed ^ UINT64_C(0x6175746f)};
 
@@ -321,7 +318,7 @@ static void make_instances(World *world) {
         world->demand = demand_compute(world->arena, &world->config, world->topology, NULL);
 }
 
-/* What an instance was granted once: for the demand that it has, whole or in part, or for another one. */
+/* An earlier grant: for the present demand, whole or in part, or for another demand. */
 static LedgerInstance make_granted(World *world, const InstanceConfig *config) {
         Random *random = &world->random;
         const Topology *topology = world->topology;
@@ -361,7 +358,7 @@ static void add_history(World *world, const InstanceConfig *config) {
         }
 }
 
-/* What others had in use when a plan was last made. */
+/* Pages of others in use when the previous plan was made. */
 static void make_used_before(World *world) {
         VEC_FOREACH(pool, &world->ledger->pools) {
                 const Pool *now = topology_pool(world->topology, pool->node, pool->page_size_bytes);
@@ -374,7 +371,7 @@ static void make_used_before(World *world) {
         }
 }
 
-/* A past: pools of which a part was found and a part is ours, and instances that had pages. */
+/* Earlier rounds: pools with existing and added pages, and instances with grants. */
 static void make_ledger(World *world) {
         Random *random = &world->random;
 
@@ -415,7 +412,7 @@ static void make_limits(World *world) {
                 }
 }
 
-/* ---- who runs ---- */
+/* ---- running units ---- */
 
 static MemoryPolicy make_policy(World *world) {
         MemoryPolicy policy = {.kind = (MemoryPolicyKind) random_between(&world->random,
@@ -432,8 +429,8 @@ static MemoryPolicy make_policy(World *world) {
         return policy;
 }
 
-/* Of what is in use and reserved, as much as chance gives it; now and then the counts contradict each
- * other, for they are read one after the other. */
+/* A random part of the pages in use and reserved. The counts sometimes contradict each other, because the kernel's files
+ * are read one after another. */
 static void make_charge(World *world, UnitUse *unit, size_t k) {
         Random *random = &world->random;
         const Topology *topology = world->topology;
@@ -489,8 +486,8 @@ static void add_hold(World *world, const char *unit, const LedgerInstance *grant
                 *vec_push(world->arena, &world->ledger->holds) = hold;
 }
 
-/* It runs with what the ledger says, or with something else, or nobody knows with what; or it is about
- * to start; or a reload keeps what it had. */
+/* The unit runs with the ledger's grant, with another one, or without a hold; or it is about to start; or a reload keeps
+ * its earlier grant. */
 static void make_run(World *world, const InstanceConfig *config) {
         Random *random = &world->random;
         const LedgerInstance *recorded = ledger_instance(world->ledger, config->name);
@@ -512,7 +509,7 @@ static void make_run(World *world, const InstanceConfig *config) {
         }
 }
 
-/* Of an instance that is described no longer, or was of another unit. */
+/* A hold of an instance that no longer exists, or belonged to another unit. */
 static void make_left(World *world, size_t i) {
         const InstanceConfig *like = &world->config.instances[random_between(
                 &world->random, 0, world->config.n_instances - 1)];
@@ -538,7 +535,7 @@ static void make_running(World *world) {
         for (size_t i = 0; i < 2; i++)
                 if (random_chance(random, 20))
                         make_left(world, i);
-        if (random_chance(random, 10)) /* the counts are not known */
+        if (random_chance(random, 10)) /* counts are unknown */
                 world->use->units.n = 0;
         world->is_restarted = random_chance(random, 5);
         ledger_observe(world->arena, world->ledger, world->topology,
@@ -564,7 +561,7 @@ static Plan *make_plan(const World *world) {
         return plan_make(world->arena, &input);
 }
 
-static void reckon(World *world);
+static void compute_oracle(World *world);
 
 static World world_make(uint64_t seed) {
         World world = {.seed = seed, .random = {seed}, .arena = arena_new()};
@@ -576,7 +573,7 @@ static World world_make(uint64_t seed) {
         make_running(&world);
         make_limits(&world);
         world.plan = make_plan(&world);
-        reckon(&world);
+        compute_oracle(&world);
         return world;
 }
 
@@ -586,11 +583,11 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
 
 typedef struct Books {
         uint64_t granted[NODES_MAX][SIZES_MAX]; /* so far */
-        uint64_t kept[HOLDS_MAX][NODES_MAX];    /* by units that run, of their holds' page size */
-        uint64_t unitless[INSTANCES_MAX][NODES_MAX][SIZES_MAX]; /* by instances without one */
-        uint64_t own[INSTANCES_MAX][NODES_MAX];                 /* of the instances, */
+        uint64_t kept[HOLDS_MAX][NODES_MAX];    /* by running units, of their holds' page size */
+        uint64_t unitless[INSTANCES_MAX][NODES_MAX][SIZES_MAX]; /* kept by instances without a unit */
+        uint64_t own[INSTANCES_MAX][NODES_MAX];                 /* pages of instances, */
         size_t own_size[INSTANCES_MAX];                         /* of this size */
-        uint64_t automatic[NODES_MAX]; /* bytes of learned sizes, beyond what units keep */
+        uint64_t automatic[NODES_MAX]; /* bytes of learned sizes, without those that units keep */
 } Books;
 
 static size_t node_at(const World *world, unsigned id) {
@@ -605,7 +602,7 @@ static size_t size_at(const World *world, uint64_t bytes) {
         return (size_t) topology_page_size_index(world->topology, bytes);
 }
 
-/* Whether nobody let the unit start, and it is there. */
+/* Whether the unit runs without a hold. */
 static bool is_assumed(const World *world, const char *unit) {
         if (!unit || !world->use || !unit_use_is_running(world->use, unit) ||
             ledger_hold(world->ledger, unit, NULL))
@@ -664,7 +661,7 @@ static LedgerHolds holds_of_all(const World *world) {
         return holds;
 }
 
-static bool is_somebody_bound_to(const World *world, unsigned node, uint64_t bytes) {
+static bool is_any_bound_to(const World *world, unsigned node, uint64_t bytes) {
         for (size_t n = 0; n < world->demand->n_instances; n++) {
                 const DemandInstance *demand = &world->demand->instances[n];
 
@@ -687,7 +684,7 @@ static uint64_t granted_on(const World *world, const LedgerInstance *granted, un
         return pages;
 }
 
-/* By units that run, and for instances beyond that; less what is in use of it. */
+/* Pages for running units, and for instances beyond these, less those that are in use. */
 static uint64_t reserved_on(const World *world, unsigned node, size_t k) {
         const Pool *pool = &world->topology->nodes[node_at(world, node)].pools[k];
         uint64_t pages = 0;
@@ -705,41 +702,41 @@ static uint64_t reserved_on(const World *world, unsigned node, size_t k) {
                                           world->promises[k].others_used[node_at(world, node)]);
 }
 
-/* Free pages that others were promised: of those that we did not reserve, then of nodes to which nobody is
- * bound, then of any; from the first node on. */
-static void lay_promises(World *world, size_t k) {
-        uint64_t left = world->promises[k].others_promised_pages, laid[NODES_MAX] = {};
+/* Attributes others' reservations to free pages: first to those that are not granted, then to nodes to which no instance
+ * is bound, then to any; from the first node on. */
+static void attribute_promises(World *world, size_t k) {
+        uint64_t left = world->promises[k].others_promised_pages, attributed[NODES_MAX] = {};
 
         for (int pass = 0; pass < 3; pass++)
                 for (size_t i = 0; i < world->topology->n_nodes; i++) {
                         const Node *node = &world->topology->nodes[i];
-                        uint64_t can_give = node->pools[k].free_pages - laid[i];
+                        uint64_t can_give = node->pools[k].free_pages - attributed[i];
 
                         if (pass == 0)
                                 can_give = sub_floored(can_give, reserved_on(world, node->id, k));
                         if (!node->pools[k].exists ||
                             (pass == 1 &&
-                             is_somebody_bound_to(world, node->id, node->pools[k].page_size_bytes)))
+                             is_any_bound_to(world, node->id, node->pools[k].page_size_bytes)))
                                 can_give = 0;
                         can_give = MIN(can_give, left);
-                        laid[i] += can_give;
+                        attributed[i] += can_give;
                         left -= can_give;
                 }
         for (size_t i = 0; i < world->topology->n_nodes; i++)
-                world->others[i][k] = world->promises[k].others_used[i] + laid[i];
+                world->others[i][k] = world->promises[k].others_used[i] + attributed[i];
 }
 
-static void reckon(World *world) {
+static void compute_oracle(World *world) {
         LedgerHolds holds = holds_of_all(world);
 
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
                 world->promises[k] = promises_make(world->arena, world->topology, k, &holds,
                                                    world->use, world->ledger);
-                lay_promises(world, k);
+                attribute_promises(world, k);
         }
 }
 
-/* What a node is to keep free, from the contract's words. */
+/* KeepFree= of a node, as documented. */
 static uint64_t naive_keep(const World *world, const Node *node) {
         const HostConfig *host = &world->config.host;
         uint64_t share = host->keep_free.hundredths;
@@ -751,7 +748,7 @@ static uint64_t naive_keep(const World *world, const Node *node) {
         return MAX(keep, 64 * MIB);
 }
 
-/* What it has for new pages. */
+/* The memory of a node for new pages. */
 static uint64_t naive_room(const World *world, const Node *node) {
         uint64_t has = node->free_bytes +
                        (world->config.host.may_reclaim ? node->reclaimable_bytes : 0);
@@ -763,7 +760,7 @@ static uint64_t persistent_of(const Pool *pool) {
         return pool->total_pages - pool->surplus_pages;
 }
 
-static uint64_t found_in(const World *world, size_t i, size_t k) {
+static uint64_t existing_in(const World *world, size_t i, size_t k) {
         const Pool *pool = &world->topology->nodes[i].pools[k];
         const LedgerPool *known =
                 ledger_pool(world->ledger, world->topology->nodes[i].id, pool->page_size_bytes);
@@ -771,14 +768,14 @@ static uint64_t found_in(const World *world, size_t i, size_t k) {
         return known ? MIN(known->found_pages, persistent_of(pool)) : persistent_of(pool);
 }
 
-/* Pages of a pool that are not to be granted: those of others, or all that were found. */
+/* Pages of a pool that cannot be granted: those of others, or all existing ones. */
 static uint64_t naive_base(const World *world, size_t i, size_t k) {
         return world->config.host.existing_pages == EXISTING_KEEP
-                       ? MAX(found_in(world, i, k), world->others[i][k])
+                       ? MAX(existing_in(world, i, k), world->others[i][k])
                        : world->others[i][k];
 }
 
-/* Surplus pages that become persistent are no new ones. */
+/* Surplus pages that become persistent are not new. */
 static uint64_t new_pages(const World *world, const Books *books, size_t i, size_t k) {
         const Pool *pool = &world->topology->nodes[i].pools[k];
 
@@ -803,7 +800,7 @@ static const PoolLimit *limit_of(const World *world, size_t i, size_t k) {
         return NULL;
 }
 
-/* Whether PAGES more could be granted here, tried by granting them. */
+/* Whether PAGES more can be granted, by granting them. */
 static bool fits(const World *world, Books *books, size_t i, size_t k, uint64_t pages) {
         const Node *node = &world->topology->nodes[i];
         const Pool *pool = &node->pools[k];
@@ -823,7 +820,7 @@ static bool fits(const World *world, Books *books, size_t i, size_t k, uint64_t 
         return is_fitting;
 }
 
-/* What the unit of instance N keeps of a pool. */
+/* Pages of a pool that the unit of instance N keeps. */
 static uint64_t kept_of(const World *world, const Books *books, size_t n, size_t i, size_t k) {
         const LedgerHold *hold = world->plan->instances[n].hold;
 
@@ -837,7 +834,7 @@ static uint64_t own_of(const Books *books, size_t n, size_t i, size_t k) {
         return books->own_size[n] == k ? books->own[n][i] : 0;
 }
 
-/* By how much the pool has to be larger for PAGES more of instance N. */
+/* How many pages the pool needs in addition for PAGES more of instance N. */
 static uint64_t more_for(const World *world, const Books *books, size_t n, size_t i, size_t k,
                          uint64_t pages) {
         uint64_t kept = kept_of(world, books, n, i, k), own = own_of(books, n, i, k);
@@ -851,7 +848,7 @@ static bool is_automatic(const World *world, size_t n) {
         return !config->refusal && config->memory_kind == MEMORY_AUTO;
 }
 
-/* What learned sizes may have of node I, from the contract's words, less what units keep of it that run with one. */
+/* The share of node I for learned sizes, as documented, less the pages that running units with such a size keep. */
 static uint64_t naive_share(const World *world, const Books *books, size_t i) {
         const Node *node = &world->topology->nodes[i];
         const Amount *amount = &world->config.host.auto_memory;
@@ -890,7 +887,7 @@ static void enter(const World *world, Books *books, size_t n, size_t i, size_t k
         books->own[n][i] += pages;
 }
 
-/* Takes all that the instance has out of the books again. */
+/* Removes all pages of the instance from the books. */
 static void leave(const World *world, Books *books, size_t n) {
         size_t k = books->own_size[n];
 
@@ -904,7 +901,7 @@ static void leave(const World *world, Books *books, size_t n) {
         }
 }
 
-/* The most pages that fit, by halving. */
+/* The most pages that fit, by bisection. */
 static uint64_t capacity_for(const World *world, Books *books, size_t n, size_t i, size_t k) {
         uint64_t low = 0, high = UINT64_C(1) << 40;
 
@@ -924,7 +921,7 @@ static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k
         return capacity_for(world, books, INSTANCES_MAX, i, k);
 }
 
-/* What an instance without a unit may have, touched or not: all that anybody without one likely has. */
+/* An instance without a unit keeps, up to its grant, all pages that are attributed to such instances. */
 static void keep_unitless(const World *world, Books *books, size_t k, const Promise *row) {
         const LedgerInstance *before = ledger_instance(world->ledger, row->unitless);
         size_t n = (size_t) (plan_find(world->plan, row->unitless) - world->plan->instances);
@@ -946,7 +943,7 @@ static void keep_unitless(const World *world, Books *books, size_t k, const Prom
         }
 }
 
-/* As far as the pools have them, or can have them again. */
+/* Running units keep their pages as far as the pools have them or can have them again. */
 static void keep_holds(const World *world, Books *books) {
         VEC_FOREACH(hold, &world->ledger->holds)
                 VEC_FOREACH(grant, &hold->granted.grants) {
@@ -1003,7 +1000,8 @@ static bool is_wanted(const DemandInstance *demand, const LedgerInstance *grante
         return false;
 }
 
-/* A unit keeps its pages once: for the first that wants as many, else for the first that was not let start. */
+/* Whether CONFIG inherits a hold of its unit whose instance no longer exists: the first instance with the same demand and
+ * without a hold of its own, else the first without one. */
 static bool is_heir(const World *world, const InstanceConfig *config, const LedgerHold *hold) {
         const char *first = NULL, *alike = NULL;
 
@@ -1023,7 +1021,7 @@ static bool is_heir(const World *world, const InstanceConfig *config, const Ledg
         return text_equals(alike ? alike : first, config->name);
 }
 
-/* What its unit was let start with: for it, else for one of the unit's that is described no longer. */
+/* The hold of the instance, or the one that it inherits. */
 static const LedgerHold *hold_of(const World *world, const PlanInstance *planned) {
         const InstanceConfig *config = planned->demand->config;
         const LedgerHold *other = NULL;
@@ -1042,8 +1040,8 @@ static const LedgerHold *hold_of(const World *world, const PlanInstance *planned
         return other && is_heir(world, config, other) ? other : NULL;
 }
 
-/* What the instance had before: as the ledger says, or, if that is not what it wants now or it was released, as its
- * unit runs with. */
+/* What the instance had before: the ledger's grant; or its unit's hold, if the grant is for another demand or was
+ * released. */
 static const LedgerInstance *past_of(const World *world, const PlanInstance *planned) {
         const LedgerInstance *before =
                 ledger_instance(world->ledger, planned->demand->config->name);
@@ -1062,7 +1060,7 @@ static bool is_same_as_before(const World *world, const PlanInstance *planned,
                before->pages_wanted == option->pages;
 }
 
-/* Its unit runs, and with the demand that it has now. */
+/* Whether the unit runs with the instance's present demand. */
 static bool is_held(const World *world, const PlanInstance *planned) {
         const LedgerHold *hold = hold_of(world, planned);
 
@@ -1097,7 +1095,7 @@ static void order_by_priority(const Plan *plan, size_t *order) {
 
 /* ---- properties ---- */
 
-/* Sums agree; grants are in order, none is empty, none is outside the instance's nodes. */
+/* Sums are right; grants are in order, not empty, and on the instance's nodes. */
 static void check_bookkeeping(const World *world) {
         Books books = {};
 
@@ -1136,7 +1134,7 @@ static void check_bookkeeping(const World *world) {
         }
 }
 
-/* Bytes of node I that are to become pages. */
+/* Bytes of node I that will become pages. */
 static uint64_t planned_bytes(const World *world, size_t i) {
         uint64_t bytes = 0;
 
@@ -1157,8 +1155,8 @@ static void find_free(const World *world, size_t k, uint64_t *ret) {
                 ret[i] = world->topology->nodes[i].pools[k].free_pages;
 }
 
-/* What stands in each pool afterwards: what is needed, and nothing that is not ours or was promised is
- * taken. Pools are lowered from the first node on. */
+/* Each pool gets the pages that it needs, and no existing or reserved page is removed. Pools are lowered from the first
+ * node on. */
 static void check_targets_of_size(const World *world, size_t k) {
         uint64_t free[NODES_MAX];
 
@@ -1173,10 +1171,10 @@ static void check_targets_of_size(const World *world, size_t k) {
 
                 if (!now->exists)
                         continue;
-                found = found_in(world, i, k);
+                found = existing_in(world, i, k);
                 needed = taken = naive_base(world, i, k) + pool->granted_pages;
-                /* Pages are there, as persistent ones or others' surplus: what is persistent may stay
-                 * fewer by the latter, but is not made so. */
+                /* If the pages exist, others' surplus pages count: the pool may have fewer persistent pages by that
+                 * number, but is not lowered to it. */
                 if (needed <= now->total_pages)
                         needed = MIN(needed, MAX(persistent,
                                                  sub_floored(needed, MIN(now->surplus_pages,
@@ -1227,14 +1225,14 @@ static void check_targets(World *world) {
 
 /* ---- cover ---- */
 
-/* Whether the unit of an instance runs, as far as anybody knows. */
+/* Whether the unit of an instance runs, as far as hugeplan knows. */
 static bool is_running(const World *world, const PlanInstance *planned) {
         const LedgerHold *hold = hold_of(world, planned);
 
         return hold ? !hold->is_tentative : is_assumed(world, planned->demand->config->unit);
 }
 
-/* What is wrong for somebody with FREE free pages. */
+/* Who lacks pages, and who is exposed. */
 typedef struct Wrongs {
         size_t starters[INSTANCES_MAX];
         size_t n_starters;
@@ -1249,7 +1247,7 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         Starter starters[INSTANCES_MAX];
         Wrongs wrongs = {.unknown = world->promises[k].others_promised_pages};
 
-        /* Who does not run and has pages of size K, the most important ones first. */
+        /* Instances with pages of size K that do not run, the most important ones first. */
         size_t order[INSTANCES_MAX], n_starters = 0;
 
         order_by_priority(world->plan, order);
@@ -1270,7 +1268,7 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         return wrongs;
 }
 
-/* Memory is spent on it. */
+/* Whether cover is made for it. */
 static bool is_worth_covering(const Wrongs *wrongs) {
         for (size_t s = 0; s < wrongs->n_starters; s++)
                 if (wrongs->lacks[s].pages > 0)
@@ -1281,12 +1279,12 @@ static bool is_worth_covering(const Wrongs *wrongs) {
         return false;
 }
 
-/* Those of the cover that are there for somebody's sake: others were not given back, as they may be promised. */
+/* The cover that was added. The rest could not be given back, because it may be reserved. */
 static uint64_t raised_pages(const World *world, const PlanPool *pool) {
         return pool->cover_pages - world->kept[pool - world->plan->pools];
 }
 
-/* Free pages when the plan is applied, without those that are there for cover. */
+/* Free pages when the plan is applied, with or without the added cover. */
 static void find_free_then(const World *world, size_t k, bool is_with_cover, uint64_t *ret) {
         find_free(world, k, ret);
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
@@ -1304,9 +1302,9 @@ static void find_free_then(const World *world, size_t k, bool is_with_cover, uin
         }
 }
 
-/* No memory is left on these nodes to make the pool larger. */
+/* Requires that these nodes have no memory left to enlarge the pool. */
 static void require_nothing_left(const World *world, size_t k, const IdSet *nodes,
-                                 const char *whom) {
+                                 const char *name) {
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Node *node = &world->topology->nodes[i];
                 const Pool *now = &node->pools[k];
@@ -1319,12 +1317,12 @@ static void require_nothing_left(const World *world, size_t k, const IdSet *node
                 if (limit && persistent_of(now) + sub_floored(pool->to_pages, now->total_pages) >=
                                      limit->persistent_pages)
                         continue;
-                REQUIRE(world, left < now->page_size_bytes, "%s, node %u", whom, node->id);
+                REQUIRE(world, left < now->page_size_bytes, "%s, node %u", name, node->id);
         }
 }
 
-/* Pools are made larger where somebody would lack pages or lose them, and for nobody else; whoever does
- * lack some in the end is named, and there was no memory for him. */
+/* A pool gets cover only if an instance would lack pages or lose them. If one still does, the plan names it, and there was
+ * no memory for it. */
 static void check_cover_of_size(const World *world, size_t k, size_t *n_exposures) {
         uint64_t free[NODES_MAX], cover = 0;
         bool is_exposed[INSTANCES_MAX] = {};
@@ -1350,13 +1348,13 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
                                         is_exposed[n],
                                 "%s", world->plan->instances[n].demand->config->name);
         VEC_FOREACH(exposure, &left.exposures) {
-                const Exposure *told = *n_exposures < world->plan->exposures.n
-                                               ? &world->plan->exposures.items[*n_exposures]
-                                               : NULL;
+                const Exposure *planned = *n_exposures < world->plan->exposures.n
+                                                  ? &world->plan->exposures.items[*n_exposures]
+                                                  : NULL;
 
                 REQUIRE(world,
-                        told && text_equals(told->unit, exposure->unit) &&
-                                told->pages == exposure->pages,
+                        planned && text_equals(planned->unit, exposure->unit) &&
+                                planned->pages == exposure->pages,
                         "%s", exposure->unit);
                 (*n_exposures)++;
         }
@@ -1368,7 +1366,7 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
         find_free_then(world, k, false, free);
         const Wrongs without = find_wrongs(world, k, free);
 
-        REQUIRE(world, is_worth_covering(&without), "%" PRIu64 " pages cover nobody", cover);
+        REQUIRE(world, is_worth_covering(&without), "%" PRIu64 " pages of needless cover", cover);
 }
 
 static void check_whole_or_nothing(const World *world) {
@@ -1392,7 +1390,7 @@ static void check_whole_or_nothing(const World *world) {
         }
 }
 
-/* An explicit split that is served is served as it stands. */
+/* NodeMemory= is served exactly. */
 static void check_splits(const World *world) {
         for (size_t n = 0; n < world->plan->n_instances; n++) {
                 const PlanInstance *planned = &world->plan->instances[n];
@@ -1434,7 +1432,7 @@ static void check_served_by(const World *world, Books *books, size_t n,
         enter_grants(world, books, n);
 }
 
-/* Who runs with his pages is served with the same again, before all others. */
+/* An instance that runs with its demand is served with it again, before all others. */
 static bool check_served_as_held(const World *world, Books *books, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         const DemandInstance *demand = planned->demand;
@@ -1449,7 +1447,7 @@ static bool check_served_as_held(const World *world, Books *books, size_t n) {
         return false;
 }
 
-/* The first page size that fits at its turn, BUT one; NULL: none does. */
+/* The first page size that fits, except BUT; NULL: none. */
 static const DemandOption *find_fitting(const World *world, Books *books, size_t n,
                                         const DemandOption *but) {
         const DemandInstance *demand = world->plan->instances[n].demand;
@@ -1460,7 +1458,7 @@ static const DemandOption *find_fitting(const World *world, Books *books, size_t
         return NULL;
 }
 
-/* The option of which a part was reserved before, and stays; NULL: none is. */
+/* The option of which the instance has a part that stays; NULL: none. */
 static const DemandOption *part_before(const World *world, const PlanInstance *planned) {
         const DemandInstance *demand = planned->demand;
         const LedgerInstance *before = past_of(world, planned);
@@ -1479,7 +1477,7 @@ static const DemandOption *part_before(const World *world, const PlanInstance *p
         return NULL;
 }
 
-/* What every instance keeps of its part, by node. */
+/* The pages that each instance keeps of its part, by node. */
 typedef struct Parts {
         uint64_t pages[INSTANCES_MAX][NODES_MAX];
 } Parts;
@@ -1515,7 +1513,7 @@ static bool has_part(const World *world, const Parts *parts, size_t n) {
         return false;
 }
 
-/* Whether the part can be made whole where it is. */
+/* Whether the part can be completed on its nodes. */
 static bool rest_fits(const World *world, Books *books, const Parts *parts, size_t n) {
         const DemandInstance *demand = world->plan->instances[n].demand;
         const DemandOption *option = part_before(world, &world->plan->instances[n]);
@@ -1535,7 +1533,7 @@ static bool rest_fits(const World *world, Books *books, const Parts *parts, size
         return option->n_split > 0 || sum >= option->pages;
 }
 
-/* What the node is short of KeepFree=. */
+/* By how much a node is short of KeepFree=. */
 static uint64_t naive_shortage(const World *world, const Node *node) {
         uint64_t has = node->free_bytes +
                        (world->config.host.may_reclaim ? node->reclaimable_bytes : 0);
@@ -1552,7 +1550,7 @@ static uint64_t planned_on(const World *world, const PlanInstance *planned, size
         return 0;
 }
 
-/* Nothing is taken of what it had, but where the node is short: there of what no unit keeps. */
+/* The instance keeps its part, except on a node that is short: there only what its unit keeps. */
 static void check_keeps_part(const World *world, const Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         size_t k = size_at(world, planned->page_size_bytes);
@@ -1568,7 +1566,7 @@ static void check_keeps_part(const World *world, const Books *books, const Parts
         }
 }
 
-/* With the part that it has kept: true if it is made whole, and that is checked then. */
+/* Returns whether the part can be completed, and then checks that it was. */
 static bool check_rest(const World *world, Books *books, const Parts *parts, size_t n) {
         if (!rest_fits(world, books, parts, n))
                 return false;
@@ -1578,7 +1576,7 @@ static bool check_rest(const World *world, Books *books, const Parts *parts, siz
         return true;
 }
 
-/* False: it is left with a part, which may turn out to be all of it in the end. */
+/* Returns false if the instance is left with a part, which may be completed from what others leave. */
 static bool check_served_in_turn(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         bool is_part = has_part(world, parts, n);
@@ -1604,7 +1602,7 @@ static bool check_served_in_turn(const World *world, Books *books, const Parts *
         return false;
 }
 
-/* It has what it kept of its part, and could not have an eighth more. */
+/* Whether the instance has only its earlier part, and less than an eighth more is available. */
 static bool is_step_too_small(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         size_t k = size_at(world, planned->page_size_bytes);
@@ -1617,7 +1615,7 @@ static bool is_step_too_small(const World *world, Books *books, const Parts *par
         return planned->pages_granted <= kept && more < kept / 8;
 }
 
-/* Nothing is left that it could still have used. */
+/* No page is left that the instance could use. */
 static void check_part(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         const DemandInstance *demand = planned->demand;
@@ -1636,14 +1634,14 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
                         "%s, node %u", demand->config->name, id);
 }
 
-/* Pages that the pool has now and not any more, as far as they are granted to nobody. */
+/* Pages of the pool that are given back, if none of them is granted. */
 static uint64_t naive_given_back(const World *world, const Books *books, size_t i, size_t k) {
         return sub_floored(
                 persistent_of(&world->topology->nodes[i].pools[k]),
-                MAX(found_in(world, i, k), naive_base(world, i, k) + books->granted[i][k]));
+                MAX(existing_in(world, i, k), naive_base(world, i, k) + books->granted[i][k]));
 }
 
-/* A node that is short of KeepFree= gets it back, as long as somebody has a part there that no unit keeps. */
+/* On a node that is short of KeepFree=, no instance has pages of a part that its unit does not keep. */
 static void check_shortage(const World *world, const Books *books, size_t i) {
         const Node *node = &world->topology->nodes[i];
         uint64_t bytes = 0;
@@ -1658,7 +1656,7 @@ static void check_shortage(const World *world, const Books *books, size_t i) {
 
                 if (planned->demand->config->shortage != SHORTAGE_DEGRADE ||
                     planned->pages_granted == planned->pages_wanted ||
-                    naive_base(world, i, k) + books->granted[i][k] <= found_in(world, i, k) ||
+                    naive_base(world, i, k) + books->granted[i][k] <= existing_in(world, i, k) ||
                     naive_base(world, i, k) + books->granted[i][k] > persistent_of(&node->pools[k]))
                         continue;
                 REQUIRE(world, own_of(books, n, i, k) <= kept_of(world, books, n, i, k),
@@ -1667,7 +1665,7 @@ static void check_shortage(const World *world, const Books *books, size_t i) {
         }
 }
 
-/* Priorities: everyone is served who fits at his turn, and nobody else is. */
+/* Exactly those instances are served that fit at their turn. */
 static void check_order_of_service(const World *world) {
         size_t order[INSTANCES_MAX];
         bool was_served[INSTANCES_MAX], gets_part[INSTANCES_MAX] = {};
@@ -1720,7 +1718,7 @@ static void check_order_of_service(const World *world) {
                 check_shortage(world, &books, i);
 }
 
-/* Spread: a node that gives less than another, by more than the odd page, gives all it has. */
+/* Spread: a node that gives fewer pages than another one, by more than one page, gives all it has. */
 static void check_spread(const World *world, const PlanInstance *planned) {
         Books nothing = {};
         size_t k = size_at(world, planned->page_size_bytes);
@@ -1738,7 +1736,7 @@ static void check_spread(const World *world, const PlanInstance *planned) {
         }
 }
 
-/* Pack: no choice of fewer nodes would do. */
+/* Pack: fewer nodes are not enough. */
 static void check_pack(const World *world, const PlanInstance *planned) {
         Books nothing = {};
         size_t k = size_at(world, planned->page_size_bytes);
@@ -1760,7 +1758,7 @@ static void check_pack(const World *world, const PlanInstance *planned) {
                 needed);
 }
 
-/* One instance by itself, with no past. */
+/* Each instance alone, without earlier rounds. */
 static void check_alone(const World *world) {
         World alone = *world;
 
@@ -1775,7 +1773,7 @@ static void check_alone(const World *world) {
                 config_index(world->arena, &alone.config);
                 alone.demand = demand_compute(world->arena, &alone.config, alone.topology, NULL);
                 alone.plan = make_plan(&alone);
-                reckon(&alone);
+                compute_oracle(&alone);
                 const PlanInstance *planned = &alone.plan->instances[0];
 
                 if (planned->reason.kind != REASON_NONE || planned->n_grants == 0 ||
@@ -1788,8 +1786,8 @@ static void check_alone(const World *world) {
         }
 }
 
-/* Others are to blame only where the rest would do; what others had for a part the first time, and keep
- * the second time, is no rest. */
+/* "Taken by others" and "not enough memory" count as the same reason, because pages that were left for a part in the first
+ * plan are kept in the second one. */
 static bool is_same_reason(const Reason *a, const Reason *b) {
         bool is_short_a = a->kind == REASON_TAKEN || a->kind == REASON_NOT_ENOUGH_MEMORY;
         bool is_short_b = b->kind == REASON_TAKEN || b->kind == REASON_NOT_ENOUGH_MEMORY;
@@ -1827,7 +1825,7 @@ static void shuffle(Random *random, void *items, size_t n, size_t size) {
         }
 }
 
-/* What is reserved or in use by units is laid to the nodes from the first one on. */
+/* Whether pages are reserved, or units run: these pages are attributed to nodes from the first one on. */
 static bool has_promises(const World *world) {
         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
                 if (world->topology->page_sizes[k].reserved_pages > 0)
@@ -1835,7 +1833,7 @@ static bool has_promises(const World *world) {
         return world->ledger->holds.n > 0 || (world->use && world->use->units.n > 0);
 }
 
-/* The same plan whatever the order of instances and nodes. */
+/* The plan does not depend on the order of instances and nodes. */
 static void check_order_of_input(const World *world) {
         World other = *world;
         Topology topology = *world->topology;
@@ -1867,8 +1865,8 @@ static bool gives_back(const Plan *plan) {
         return false;
 }
 
-/* Somebody who had a part is whole now, perhaps by pages of another size: nothing is kept for it
- * before its turn any more. */
+/* Whether an instance that had a part is now complete, perhaps with another page size. It then keeps no pages before its
+ * turn any more. */
 static bool leaves_part(const World *world) {
         for (size_t n = 0; n < world->plan->n_instances; n++) {
                 const PlanInstance *planned = &world->plan->instances[n];
@@ -1880,8 +1878,8 @@ static bool leaves_part(const World *world) {
         return false;
 }
 
-/* Somebody without a unit gets less now than is likely his own: what he has beyond it is others' from
- * now on, and so among what was found. */
+/* Whether an instance without a unit gets fewer pages than are attributed to it. The rest is attributed to others from
+ * then on, and thus becomes existing pages. */
 static bool loses_unitless(const World *world) {
         Books books = {};
 
@@ -1907,7 +1905,7 @@ static bool loses_unitless(const World *world) {
         return false;
 }
 
-/* Surplus pages become persistent first, and are given back then. */
+/* Whether a node that is short has surplus pages, which become persistent before they are given back. */
 static bool has_surplus_where_short(const World *world) {
         for (size_t i = 0; i < world->topology->n_nodes; i++)
                 for (size_t k = 0; k < world->topology->n_page_sizes; k++)
@@ -1917,21 +1915,20 @@ static bool has_surplus_where_short(const World *world) {
         return false;
 }
 
-/* Applied and planned again, nothing is left to do. Where pages were given back or left there is
- * memory that another instance may use now, and promises of others may be laid elsewhere: then it
- * settles after a few rounds. */
+/* A plan that is applied and made again has nothing left to do. If pages were given back, another instance may use that
+ * memory, and others' reservations may be attributed to other nodes: then the plan settles after a few rounds. */
 static void check_idempotent(World *world) {
         size_t n_rounds = 0;
 
-        world->limits = NULL; /* they are of one round */
+        world->limits = NULL; /* limits apply to one round */
         world->plan = make_plan(world);
-        reckon(world);
+        compute_oracle(world);
         const Plan *first = world->plan;
         bool may_change = gives_back(first) || leaves_part(world) || loses_unitless(world) ||
                           has_promises(world) || has_surplus_where_short(world);
 
         do {
-                REQUIRE(world, n_rounds++ < STEADY_ROUNDS_MAX, "it never settles");
+                REQUIRE(world, n_rounds++ < STEADY_ROUNDS_MAX, "the plan never settles");
                 plan_record(world->arena, world->plan, world->ledger);
                 host_apply(world->topology, world->plan);
                 for (size_t p = 0; p < world->plan->n_pools; p++) {
@@ -1943,7 +1940,7 @@ static void check_idempotent(World *world) {
                 }
                 ledger_observe(world->arena, world->ledger, world->topology, NULL);
                 world->plan = make_plan(world);
-                reckon(world);
+                compute_oracle(world);
                 if (n_rounds == 1 && !may_change) {
                         require_same(world, first, world->plan, "a second time");
                         REQUIRE(world, plan_count_changed(world->plan) == 0, "steps are left");
@@ -1955,7 +1952,7 @@ static void check_world(uint64_t seed) {
         World world = world_make(seed);
 
         check_bookkeeping(&world);
-        /* No node gives more memory than it has beyond what is to be kept free. */
+        /* No node is planned beyond its room. */
         for (size_t i = 0; i < world.topology->n_nodes; i++)
                 REQUIRE(&world,
                         planned_bytes(&world, i) <= naive_room(&world, &world.topology->nodes[i]),
@@ -1985,7 +1982,7 @@ TEST(all) {
         random_for_each_seed(5000, check_world);
 }
 
-/* The worlds are worth something: all that is checked does happen in them. */
+/* Everything that is checked occurs in the random worlds. */
 TEST(worlds_are_varied) {
         size_t n_short = 0, n_whole = 0, n_degraded = 0, n_given_back = 0, n_split = 0;
         size_t n_kept = 0, n_held = 0, n_changed = 0, n_covered = 0, n_exposed = 0;

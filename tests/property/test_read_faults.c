@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What could not be read is not empty. On the model of the kernel each read of a start, of a reload, of a
- * look by the way and of a gate fails: once, a few times in a row, or for good from then on. No pool is
- * lowered by it, nobody loses his pages, what lasts is told with path and errno, and when the host can be
- * read again everything is as it would have been. The same where the heap is exhausted: this program is linked
- * with --wrap=calloc.
+/* Unreadable is not empty. On the model of the kernel, each read of a start, a round, a look, a reload and a gate fails:
+ * once, three times, or from then on. No pool is lowered, no unit loses pages, a lasting fault is reported with path and
+ * errno, and once the host can be read again, everything is as without the fault. The same holds for an exhausted heap:
+ * this program is linked with --wrap=calloc.
  *
- *     test-read-faults [STRIDE]      every STRIDE-th read and allocation; without it, every read, and some
- *                                    allocations; with HUGEPLAN_FAULTS=few, some of both */
+ *     test-read-faults [STRIDE]      every STRIDE-th read and allocation; default: every read and some allocations,
+ *                                    or some of both with HUGEPLAN_FAULTS=few */
 
 #include "base/memory.h"
 #include "base/size.h"
@@ -26,7 +25,7 @@ enum { NODES = 2 };
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
-/* From the n-th allocation on, so many fail. */
+/* From allocation number `at` on, `times` allocations fail. */
 static struct { uint64_t n, at, times; } heap = {.at = UINT64_MAX};
 
 void *__wrap_calloc(size_t n, size_t size) {
@@ -40,20 +39,20 @@ typedef struct Host {
         Root *root;
         Keeper *keeper;
         uint64_t now_usec;
-        bool may_lower; /* a reload that gives pages back */
+        bool may_lower; /* a reload gives pages back */
         uint64_t pages[NODES];
-        Text told;
+        Text reported;
         const char *what;
 } Host;
 
 static unsigned stride = 1;
 static unsigned heap_stride = 13;
-static uint64_t n_runs, n_told;
+static uint64_t n_runs;
 
 static void require(const Host *host, bool holds, const char *why) {
         if (holds)
                 return;
-        printf("%s: %s\ntold: %s\n", host->what, why, text_string(&host->told));
+        printf("%s: %s\nreported: %s\n", host->what, why, text_string(&host->reported));
         for (unsigned node = 0; node < NODES; node++)
                 printf("node %u: %" PRIu64 " pages, had %" PRIu64 "\n", node,
                        kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages,
@@ -65,10 +64,10 @@ static void listen(void *userdata, const KeeperEvent *event) {
         Host *host = userdata;
 
         if (event->level <= 4 /* LOG_WARNING */)
-                text_printf(&host->told, "%s\n", event->text ? event->text : "drift");
+                text_printf(&host->reported, "%s\n", event->text ? event->text : "drift");
 }
 
-/* After every change, whatever it was. */
+/* Called after every change. */
 static void watch_pools(void *userdata, const char *path, const char *text, int error) {
         const Host *host = userdata;
 
@@ -121,8 +120,8 @@ static void retry(Host *host) {
         }
 }
 
-/* Three instances, one with a name that its file does not have, one whose size was learned, and one whose
- * unit runs; and pages that were there before. */
+/* Three instances: one with a name of its own, one whose unit runs, and one with a learned size. One pool has existing
+ * pages. */
 static Host *host_new(const char *what) {
         Arena *arena = arena_new();
         Host *host = ARENA_NEW(arena, Host);
@@ -131,7 +130,7 @@ static Host *host_new(const char *what) {
                        .kernel = kernel_new("release 6.1.176\nsizes 2M\nnode 0 total=4G free=3G\n"
                                             "node 1 total=4G free=3G\n"),
                        .now_usec = USEC_PER_SEC,
-                       .told = text_in(arena),
+                       .reported = text_in(arena),
                        .may_lower = true,
                        .what = what};
         host->root = model_root_new(host->kernel);
@@ -158,7 +157,7 @@ static void host_free(Host *host) {
         arena_free(host->arena);
 }
 
-/* ---- what is done while reads fail ---- */
+/* ---- operations during which reads fail ---- */
 
 static void start_again(Host *host) {
         start(host);
@@ -196,8 +195,9 @@ static void pass_gate(Host *host) {
                         keeper_try_gate(host->keeper, &view, &gate, true, &instance, &reason);
 
                 keeper_end_gates(host->keeper, &view);
-                require(host, answer != GATE_GONE, "a gate is told that there is no instance");
-                require(host, answer != GATE_REFUSE, "a gate is refused for what was not read");
+                require(host, answer != GATE_GONE,
+                        "a gate gets the answer that there is no instance");
+                require(host, answer != GATE_REFUSE, "a gate is refused because of a failed read");
                 if (answer == GATE_PASS)
                         return;
                 keeper_begin(host->keeper, KEEPER_FRESH, host->now_usec);
@@ -222,12 +222,7 @@ static const int errors[] = {-EIO, -EMFILE, -ENOMEM, -EINTR, -ENFILE};
 
 /* ---- properties ---- */
 
-static void check_end(Host *host, void (*act)(Host *host), uint64_t times, uint64_t n_failed) {
-        bool is_first = true;
-
-        /* What lasts is told; the databases' own files have problems of their own. */
-        if (times == UINT64_MAX && n_failed > 0 && host->told.length > 0)
-                n_told++;
+static void check_end(Host *host, void (*act)(Host *host)) {
         model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
         retry(host);
         if (act == reload || act == pass_gate)
@@ -242,19 +237,17 @@ static void check_end(Host *host, void (*act)(Host *host), uint64_t times, uint6
         Status *status = keeper_judge(host->keeper, host->arena, false);
 
         require(host, status->n_instances == 3, "instances are missing");
-        for (size_t i = 0; i < status->n_instances; i++) {
+        for (size_t i = 0; i < status->n_instances; i++)
                 require(host, status->instances[i].verdict == VERDICT_READY,
                         arena_printf(host->arena, "%s: %s", status->instances[i].name,
                                      status->instances[i].reason.text));
-                is_first = false;
-        }
         VEC_FOREACH(problem, &status->problems.list)
-                require(host, problem->severity != SEVERITY_ERROR || is_first, problem->text);
+                require(host, problem->severity != SEVERITY_ERROR, problem->text);
         require(host, plan_count_changed(keeper_look(host->keeper)->plan) == 0,
                 "the plan wants more");
         const LedgerPool *pool = ledger_pool(keeper_look(host->keeper)->ledger, 0, 2 * MIB);
 
-        require(host, pool && pool->found_pages == 10, "what was found is forgotten");
+        require(host, pool && pool->found_pages == 10, "the existing pages are forgotten");
 }
 
 static uint64_t count_reads(void (*act)(Host *host)) {
@@ -281,10 +274,10 @@ static void test_every_read(void) {
                                          acts[a].name, n, lengths[k].name, error);
                                 Host *host = host_new(what);
 
-                                host->told.length = 0;
+                                host->reported.length = 0;
                                 model_root_fail_reads(host->root, n, lengths[k].times, error);
                                 acts[a].act(host);
-                                check_end(host, acts[a].act, lengths[k].times, 1);
+                                check_end(host, acts[a].act);
                                 host_free(host);
                                 runs++;
                         }
@@ -304,7 +297,7 @@ static uint64_t count_allocations(void (*act)(Host *host)) {
         return n;
 }
 
-/* What is made of the reserve is given up, and made again when there is memory. */
+/* Values that used the reserve are dropped, and made again when there is memory. */
 static void run_without_memory(size_t a, uint64_t n, size_t length) {
         char what[128];
 
@@ -313,22 +306,22 @@ static void run_without_memory(size_t a, uint64_t n, size_t length) {
         Host *host = host_new(what);
         unsigned n_shortages = memory_shortages();
 
-        host->told.length = 0;
+        host->reported.length = 0;
         heap.times = lengths[length].times;
         heap.at = heap.n + n;
         acts[a].act(host);
         heap.at = UINT64_MAX;
         require(host, memory_shortages() != n_shortages, "the reserve was not needed");
         if (n == 1 && heap.times == UINT64_MAX && acts[a].act != start_again)
-                require(host, strstr(text_string(&host->told), "there is no memory"),
-                        "the lack of memory is not told");
-        check_end(host, acts[a].act, 1, 0);
+                require(host, strstr(text_string(&host->reported), "there is no memory"),
+                        "the lack of memory is not reported");
+        check_end(host, acts[a].act);
         host_free(host);
         n_runs++;
 }
 
-/* Each file and directory that matters, broken for good: told by name, and nothing is done. */
-static void test_what_is_told(void) {
+/* Each relevant file and directory, permanently unreadable: the fault is reported with the path, and nothing is done. */
+static void test_fault_is_reported(void) {
         static const char *const paths[] = {
                 PATH_CONFIG_ETC,
                 PATH_CONFIG_ETC "/20-file.conf",
@@ -356,7 +349,7 @@ static void test_what_is_told(void) {
                         Host *host = host_new(what);
                         bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
                                          !strstr(paths[i], "/.");
-                        /* The guard is decided then for the whole boot. */
+                        /* Only a start reads these files, and decides about the boot guard. */
                         bool is_of_start = strcmp(paths[i], PATH_LEDGER) == 0 ||
                                            strcmp(paths[i], PATH_BOOT_COUNT) == 0 ||
                                            strcmp(paths[i], PATH_BOOT_PROVEN) == 0;
@@ -364,31 +357,31 @@ static void test_what_is_told(void) {
                                         !is_config) &&
                                        (acts[a].act == start_again || !is_of_start);
 
-                        host->told.length = 0;
+                        host->reported.length = 0;
                         model_root_break(host->root, paths[i], -EIO);
                         acts[a].act(host);
                         if (is_read) {
-                                const char *told = text_string(&host->told);
+                                const char *reported = text_string(&host->reported);
 
-                                require(host, strstr(told, paths[i]) != NULL,
-                                        "the path is not told");
-                                require(host, strstr(told, strerror(EIO)) != NULL,
-                                        "the error is not told");
+                                require(host, strstr(reported, paths[i]) != NULL,
+                                        "the path is not reported");
+                                require(host, strstr(reported, strerror(EIO)) != NULL,
+                                        "the error is not reported");
                         }
                         if (is_read && acts[a].act == reload)
                                 require(host,
                                         keeper_reload_result(host->keeper).state ==
                                                 KEEPER_RELOAD_REJECTED,
                                         "the reload is not rejected");
-                        retry(host); /* it stays broken */
+                        retry(host);
                         model_root_break(host->root, NULL, 0);
-                        check_end(host, acts[a].act, 1, 0);
+                        check_end(host, acts[a].act);
                         host_free(host);
                         n_runs++;
                 }
 }
 
-/* A reload that removes an instance happens whole, or is rejected and nothing has changed. */
+/* A reload that removes an instance takes effect as a whole, or is rejected and changes nothing. */
 static void test_reload_gives_back_whole(void) {
         uint64_t n_reads = 0, n_rejected = 0;
 
@@ -414,7 +407,7 @@ static void test_reload_gives_back_whole(void) {
                 if (result.state == KEEPER_RELOAD_REJECTED) {
                         n_rejected++;
                         require(host, result.problems.list.n > 0, "rejected without a reason");
-                        require(host, now == host->pages[1], "rejected, and pages are gone");
+                        require(host, now == host->pages[1], "rejected, and pages are missing");
                         model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
                         host->may_lower = false;
                         retry(host);
@@ -423,23 +416,24 @@ static void test_reload_gives_back_whole(void) {
                         host->may_lower = true;
                         reload(host);
                 } else {
-                        require(host, result.state == KEEPER_RELOAD_APPLIED, "neither nor");
+                        require(host, result.state == KEEPER_RELOAD_APPLIED,
+                                "neither applied nor rejected");
                         model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
                         retry(host);
                 }
                 require(host,
                         keeper_reload_result(host->keeper).state == KEEPER_RELOAD_APPLIED &&
                                 kernel_pool(host->kernel, 1, 2 * MIB).total_pages < host->pages[1],
-                        "the pages of who was removed are still there");
+                        "the pages of the removed instance are still there");
                 require(host, kernel_pool(host->kernel, 0, 2 * MIB).total_pages == host->pages[0],
-                        "others lost theirs");
+                        "other instances lost pages");
                 host_free(host);
                 n_runs++;
         }
         printf("reload without b: %" PRIu64 " reads, %" PRIu64 " rejected\n", n_reads, n_rejected);
 }
 
-/* Pages that others took are put back while counts cannot be read: what was found stays known. */
+/* While pages that others removed are restored, counts cannot be read: the existing pages stay known. */
 static void test_a_count_unread_between_writes(void) {
         for (uint64_t n = 1; n<1200; n += stride> 10 ? 7 : 1) {
                 char what[128];
@@ -458,13 +452,13 @@ static void test_a_count_unread_between_writes(void) {
                         retry(host);
                         verify(host);
                 }
-                check_end(host, begin_again, 1, 0);
+                check_end(host, begin_again);
                 host_free(host);
                 n_runs++;
         }
 }
 
-/* As in a boot after three that failed: nothing is known of this one yet. */
+/* As in a boot after three failed ones, before it was counted. */
 static void fail_boots(Host *host) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         BootGuard guard = {.failed_boots = 3, .boot_id = "earlier"};
@@ -475,7 +469,7 @@ static void fail_boots(Host *host) {
         boot_proven_save(host->root, &guard);
 }
 
-/* Whatever cannot be read when the daemon starts, the boot guard is decided by what was counted. */
+/* A read that fails at the daemon's start does not change what the boot guard decides from the count. */
 static void test_guard_is_decided_by_what_is_read(void) {
         uint64_t n_reads = 0;
 
@@ -521,9 +515,8 @@ int main(int argc, char **argv) {
         }
         json_set_alloc_funcs(memory_new_unset, memory_free);
         setvbuf(stdout, NULL, _IOLBF, 0);
-        test_what_is_told();
-        /* A file that stays unreadable over two starts: in the first its instance is remembered,
-         * in the second not even that; the pages stay. */
+        test_fault_is_reported();
+        /* A file that stays unreadable during three starts: its instance's pages stay. */
         Host *host = host_new("a file that stays unreadable");
 
         model_root_break(host->root, PATH_CONFIG_ETC "/20-file.conf", -EIO);
@@ -534,7 +527,7 @@ int main(int argc, char **argv) {
                 verify(host);
         }
         model_root_break(host->root, NULL, 0);
-        check_end(host, reload, 1, 0);
+        check_end(host, reload);
         host_free(host);
         n_runs++;
         test_a_count_unread_between_writes();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What we write, we read: whatever bytes owners, titles, versions and paths are made of, a drop-in of ours is taken
- * without a word, each value is read back as it was, and a comment stays one. */
+/* Drop-ins that hugeplan writes are read back. With any bytes in owners' settings, versions and paths, the drop-in has no
+ * problems, each value is read as it was written, and comments stay comments. */
 
 #include "config/config_value.h"
 #include "demand/learned.h"
@@ -10,7 +10,7 @@
 
 enum { WORDS_BYTES_MAX = 300 };
 
-/* Any bytes but NUL; most of them such as files, terminals and people take for something. */
+/* Any bytes but NUL; most of them have a meaning in files or terminals. */
 static char *random_words(Arena *arena, Random *random) {
         static const char *const pieces[] = {
                 " #",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was measured on kernels, of the model: model/measured.stories, played; and what no script can say. That the
- * model does as kernels do beyond these cases, model/kernel_script.c tells. */
+/* The measurements of model/measured.stories, performed on the model, and tests that no script can express.
+ * model/kernel_script.c compares the model with a kernel in other cases. */
 
 #include "model/kernel_model.h"
 #include "model/script_model.h"
@@ -36,7 +36,7 @@ typedef struct Story {
         const char *shown; /* after the last line of a script */
 } Story;
 
-/* "TOTAL/FREE/SURPLUS" of each node with memory, and what is reserved on the host. */
+/* "TOTAL/FREE/SURPLUS" of each node with memory, and the host's reserved pages. */
 static char *pools_text(Arena *arena, const Kernel *kernel) {
         Text text = text_in(arena);
 
@@ -72,7 +72,7 @@ static void make_kernel(Story *story) {
                                    script_model_new(story->arena, story->kernel));
 }
 
-/* What the model alone can do: "ok", an error, or bytes. */
+/* Operations of the model: "ok", an error, or bytes. */
 static const char *do_kernel(void *context, const StoryLine *line) {
         Story *story = context;
         const char *verb = line->words[1], *size = "";
@@ -124,10 +124,10 @@ static const char *do_shown(void *context, const StoryLine *line UNUSED) {
 static const char *do_broken(void *context, const StoryLine *line UNUSED) {
         const Story *story = context;
 
-        return story_yes(kernel_broke_promise(story->kernel));
+        return story_yes(kernel_has_miscounted(story->kernel));
 }
 
-/* A line of a script; how it went. */
+/* The result of a script's line. */
 static const char *step(void *context, const StoryLine *line) {
         Story *story = context;
         const char *command = arena_printf(line->arena, "%s %s", line->words[0], line->rest), *went;
@@ -259,7 +259,7 @@ TEST(groups) {
         assert_int_equal(kernel_group_remove(kernel, GROUP), -EBUSY);
         assert_int_equal(kernel_group_remove(kernel, "/db.slice"), -EBUSY);
         assert_int_equal(kernel_group_remove(kernel, "/no"), -ENOENT);
-        /* A group with processes gives nothing to those below, and who gives takes no processes. */
+        /* A group with processes cannot enable controllers, and one with enabled controllers cannot have processes. */
         assert_int_equal(kernel_group_write(kernel, GROUP, "cgroup.subtree_control", "+hugetlb"),
                          -EBUSY);
         assert_int_equal(kernel_move(process, "/db.slice"), -EBUSY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The daemon's own code on the model: what it reads there, and what its writes do. That this program
- * links at all shows that root.o stays in the library: every function of root.h is defined twice. */
+/* The daemon's code on the model: what it reads, and the effects of its writes. Every function of root.h is defined
+ * twice; that this program links shows that the linker takes no root.o from the library. */
 
 #include "apply/apply.h"
 #include "host/cgroup_limit.h"
@@ -170,7 +170,7 @@ ROOT_TEST(own_cpuset) {
         assert_false(id_set_has(&topology->allowed_nodes, 0));
         assert_true(id_set_has(&topology->allowed_nodes, 1));
         assert_text(content(fixture, PATH_CGROUP "/hugeplan/cpuset.mems.effective"), "1\n");
-        /* So it gets nothing there. */
+        /* There it gets nothing. */
         root_write_attribute(fixture->root,
                              PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");
         assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 0);
@@ -318,7 +318,7 @@ ROOT_TEST(apply) {
         assert_null(kernel_check_invariants(fixture->kernel, fixture->arena));
 }
 
-/* Scattered memory and cache are got by compacting and reclaiming. */
+/* Scattered memory and page cache become pages by compaction and reclaim. */
 ROOT_TEST(apply_tries_hard) {
         CLEANUP(kernel_freep)
         Kernel *kernel = kernel_new("node 0 total=1G free=400M scattered=300M cache=400M\n");
@@ -359,7 +359,7 @@ static void count_failures(void *userdata, const char *path, const char *text, i
         thief->n_failed += error < 0;
 }
 
-/* Somebody who is bound there reserves all that is about to be given back: it is taken back, for him. */
+/* A bound process reserves all pages that are being given back: they are added again. */
 static void reserve_pages(void *userdata, const char *path, const char *text) {
         Thief *thief = userdata;
 
@@ -400,7 +400,7 @@ ROOT_TEST(apply_takes_back) {
         assert_true(kernel_touch_all(thief.memory));
 }
 
-/* A foreign process comes between what was read and what is written. */
+/* Another process acts between the read and the write. */
 ROOT_TEST(hooks) {
         Thief thief = {.fixture = fixture, .on_write = 1};
 
@@ -425,7 +425,7 @@ ROOT_TEST(failures) {
         assert_int_equal(model_root_changes(root), 3);
 }
 
-/* The daemon is gone in the middle of its work; what it has written stays, and the next one ends it. */
+/* The daemon is killed during a round. What it has written stays, and the next one finishes. */
 ROOT_TEST(death) {
         const Root *root = fixture->root;
         char *text;
@@ -442,7 +442,7 @@ ROOT_TEST(death) {
         assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 15);
 }
 
-/* A look is tried three times, and so is what it begins with: reads that fail for two of them do no harm. */
+/* A look is tried three times, and so is its beginning: two failing reads do no harm. */
 ROOT_TEST(look_tries) {
         static const struct {
                 Look *(*look)(Arena *arena, const LookInput *input);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Units that systemd starts and stops, and strangers. */
+/* Units that systemd starts and stops, and other processes. */
 #include "history/history.h"
 
 #include "base/size.h"
@@ -31,7 +31,7 @@ static unsigned random_cpu_node(History *history) {
         return node;
 }
 
-/* In one piece or in several, as servers do. */
+/* In one or several mappings, as servers do. */
 static int map_claim(KernelProcess *process, const Claim *claim, bool is_private, Random *random) {
         uint64_t left = claim->pages;
 
@@ -79,10 +79,8 @@ int claims_map(Kernel *kernel, KernelProcess *process, const Unit *unit, Random 
 /* ---- mounts ---- */
 
 static Mounted *find_mounted(const History *history, const char *instance) {
-        for (size_t i = 0; i < MOUNTS; i++)
-                if (history->mounts[i].mount && text_equals(history->mounts[i].instance, instance))
-                        return (Mounted *) &history->mounts[i];
-        return NULL;
+        return ARRAY_FIND(mounted, (Mounted *) history->mounts, MOUNTS,
+                          mounted->mount && text_equals(mounted->instance, instance));
 }
 
 const char *mount_of(const History *history, const char *instance) {
@@ -98,7 +96,7 @@ bool mount_may_differ(const History *history, const char *instance) {
 }
 
 static void unmount(History *history, Mounted *mounted) {
-        say(history, "      umount %s", mounted->path);
+        trace(history, "      umount %s", mounted->path);
         if (kernel_unmount(mounted->mount) == 0)
                 mounted->mount = NULL;
         history->is_settled = false;
@@ -115,22 +113,19 @@ void mount_outdate(History *history, const char *instance) {
                 mounted->is_outdated = true;
 }
 
-/* Where hugeplan lets it; its unit needs it to start. */
+/* Returns false if the gate before the mount or mount(2) fails. The unit then does not start. */
 static bool make_mount(History *history, const Described *described) {
-        Mounted *place = NULL;
+        Mounted *place = ARRAY_FIND(mounted, history->mounts, MOUNTS, !mounted->mount);
 
-        for (size_t i = 0; i < MOUNTS && !place; i++)
-                if (!history->mounts[i].mount)
-                        place = &history->mounts[i];
-        if (!place || !daemon_ask(history, described->name))
+        if (!place || !daemon_admits(history, described->name))
                 return false;
         const char *path = arena_printf(history->arena, "/mnt/%s", described->name);
         int r = kernel_mount(history->kernel, NULL, path, described->page_bytes,
                              described->mount_min > 0 ? described->mount_min : UINT64_MAX,
                              described->pages, &place->mount);
 
-        say(history, "      mount %s size=%" PRIu64 " min_size=%" PRIu64 "%s", path,
-            described->pages, described->mount_min, r < 0 ? ": ENOMEM" : "");
+        trace(history, "      mount %s size=%" PRIu64 " min_size=%" PRIu64 "%s", path,
+              described->pages, described->mount_min, r < 0 ? ": ENOMEM" : "");
         if (r < 0) {
                 place->mount = NULL;
                 return false;
@@ -142,7 +137,7 @@ static bool make_mount(History *history, const Described *described) {
         return true;
 }
 
-/* systemd makes them before the unit's control group. */
+/* systemd mounts before it makes the unit's control group. */
 static bool make_mounts(History *history, const Unit *unit) {
         for (size_t i = 0; i < DESCRIBED; i++) {
                 const Described *described = &history->described[i];
@@ -155,7 +150,7 @@ static bool make_mounts(History *history, const Unit *unit) {
         return true;
 }
 
-/* Servers leave files behind, or do not. */
+/* Some servers remove their files when they stop. */
 static void leave_mounts(History *history, const Unit *unit) {
         for (size_t i = 0; i < MOUNTS; i++) {
                 Mounted *mounted = &history->mounts[i];
@@ -167,7 +162,7 @@ static void leave_mounts(History *history, const Unit *unit) {
                 else if (chance(history, 50))
                         kernel_remove_segment(mount_file(history->kernel, mounted->path));
                 else
-                        say(history, "      what is in %s stays there", mounted->path);
+                        trace(history, "      the file in %s stays", mounted->path);
         }
 }
 
@@ -186,21 +181,21 @@ static void remove_unit(History *history, Unit *unit) {
 }
 
 void unit_stop(History *history, Unit *unit) {
-        say(history, "      %s stops", unit->name);
+        trace(history, "      %s stops", unit->name);
         remove_unit(history, unit);
 }
 
-/* With KillMode=process its process goes on in the unit's group, and has become a stranger. */
+/* With KillMode=process the unit's process continues in the unit's group, as another process. */
 bool unit_leave_behind(History *history, Unit *unit) {
-        Stranger *stranger = ARRAY_FIND(each, history->strangers, STRANGERS, !each->process);
+        OtherProcess *other = ARRAY_FIND(each, history->others, OTHERS, !each->process);
 
-        if (!history->options->leaves_behind || !stranger || !chance(history, 50))
+        if (!history->options->leaves_processes || !other || !chance(history, 50))
                 return false;
-        say(history, "      %s stops, and leaves pid %" PRIu64 " behind", unit->name,
-            kernel_pid(unit->process));
-        *stranger = (Stranger){.process = TAKE_PTR(unit->process),
-                               .policy = kernel_policy(history, &unit->run_policy),
-                               .was_promised = true};
+        trace(history, "      %s stops, and pid %" PRIu64 " continues", unit->name,
+              kernel_pid(unit->process));
+        *other = (OtherProcess){.process = TAKE_PTR(unit->process),
+                                .policy = kernel_policy(history, &unit->run_policy),
+                                .is_reserved = true};
         remove_unit(history, unit);
         return true;
 }
@@ -210,7 +205,7 @@ static bool pass_gates(History *history, Unit *unit) {
                 StartGate gate = {unit, unit->gates[i], false};
 
                 daemon_gates(history, &gate, 1);
-                if (!gate.has_passed || history->broken)
+                if (!gate.has_passed || history->failure)
                         return false;
         }
         return true;
@@ -229,19 +224,20 @@ static void begin_start(History *history, Unit *unit) {
 void unit_start(History *history, Unit *unit) {
         begin_start(history, unit);
         unit->was_gated = unit->was_gated && !chance(history, 4);
-        /* Of one that starts again before hugeplan has looked it hears at the gate, or not at all. */
+        /* The daemon notices the end of the previous run before this start. Otherwise it would learn of it at the
+         * gate only. */
         if (!unit->was_gated)
                 daemon_verify(history, false);
-        say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
+        trace(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
         bool has_mounts = !unit->was_gated || make_mounts(history, unit);
 
         kernel_group_make(history->kernel, unit->group);
-        if (unit->was_gated && (!has_mounts || history->broken || !pass_gates(history, unit))) {
+        if (unit->was_gated && (!has_mounts || history->failure || !pass_gates(history, unit))) {
                 remove_unit(history, unit);
                 return;
         }
         if (!unit->was_gated) {
-                /* What its settings say, whatever hugeplan thinks of it. */
+                /* The unit maps what its settings say, without the daemon. */
                 unit->n_claims = 0;
                 for (size_t i = 0; i < DESCRIBED && unit->n_claims < CLAIMS; i++) {
                         const Described *described = &history->described[i];
@@ -251,10 +247,10 @@ void unit_start(History *history, Unit *unit) {
                                         (Claim){described->page_bytes, described->pages, NULL};
                 }
         }
-        unit->state = UNIT_LET;
+        unit->state = UNIT_ADMITTED;
 }
 
-bool somebody_hurries(History *history) {
+bool some_unit_starts_or_stops(History *history) {
         Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
 
         if ((unit->is_starting && unit->state == UNIT_DOWN) || history->options->has_mounts)
@@ -268,7 +264,7 @@ bool somebody_hurries(History *history) {
         return true;
 }
 
-/* The first gate of each comes at once with those of all others; who has more passes them afterwards. */
+/* The first gates of all units run at the same time; a unit's further gates run one by one afterwards. */
 size_t units_start(History *history) {
         StartGate gates[UNITS];
         size_t n = 0;
@@ -279,11 +275,11 @@ size_t units_start(History *history) {
                 if (unit->state != UNIT_DOWN || unit->n_gates == 0 || !chance(history, 80))
                         continue;
                 begin_start(history, unit);
-                say(history, "      %s starts at once with others", unit->name);
+                trace(history, "      %s starts at the same time as others", unit->name);
                 bool has_mounts = make_mounts(history, unit);
 
                 kernel_group_make(history->kernel, unit->group);
-                if (has_mounts && !history->broken)
+                if (has_mounts && !history->failure)
                         gates[n++] = (StartGate){unit, unit->gates[0], false};
                 else
                         remove_unit(history, unit);
@@ -292,16 +288,16 @@ size_t units_start(History *history) {
                 daemon_gates(history, gates, n);
         for (size_t i = 0; i < n; i++) {
                 Unit *unit = gates[i].unit;
-                bool has_passed = gates[i].has_passed && !history->broken;
+                bool has_passed = gates[i].has_passed && !history->failure;
 
                 for (size_t k = 1; k < unit->n_gates && has_passed; k++) {
                         StartGate more = {unit, unit->gates[k], false};
 
                         daemon_gates(history, &more, 1);
-                        has_passed = more.has_passed && !history->broken;
+                        has_passed = more.has_passed && !history->failure;
                 }
                 if (has_passed)
-                        unit->state = UNIT_LET;
+                        unit->state = UNIT_ADMITTED;
                 else
                         remove_unit(history, unit);
         }
@@ -331,15 +327,15 @@ void unit_map(History *history, Unit *unit) {
         history->is_settled = false;
         r = claims_map(history->kernel, unit->process, unit, &history->random);
         for (size_t i = 0; i < unit->n_claims; i++)
-                say(history, "      %s maps %" PRIu64 " pages of %s (%s)%s", unit->name,
-                    unit->claims[i].pages,
-                    format_page_size(history->arena, unit->claims[i].page_bytes),
-                    policy_text(history, &policy), r < 0 ? ": ENOMEM" : "");
+                trace(history, "      %s maps %" PRIu64 " pages of %s (%s)%s", unit->name,
+                      unit->claims[i].pages,
+                      format_page_size(history->arena, unit->claims[i].page_bytes),
+                      policy_text(history, &policy), r < 0 ? ": ENOMEM" : "");
         if (r < 0 && unit->was_gated && !unit->is_short &&
-            !(history->unsafe & player_unit(history, unit)))
-                break_off(history, "no pages", "%s was let start and cannot map its pages",
-                          unit->name);
-        /* Before 6.15 the kernel miscounts what a mount has when one of its files cannot be mapped. */
+            !(history->unsafe & unit_bit(history, unit)))
+                report_failure(history, "no pages", "%s was admitted and cannot map its pages",
+                               unit->name);
+        /* Before 6.15 the kernel miscounts a mount's reservation if mapping one of its files fails. */
         for (size_t i = 0; i < unit->n_claims && r < 0; i++)
                 history->is_over = history->is_over || unit->claims[i].mount;
         if (r < 0)
@@ -369,8 +365,8 @@ static void touch(History *history, KernelProcess *process) {
                         kernel_touch_one_of(mapping, is_from_start ? 0 : draw(history, 0, 1000));
                         done++;
                 }
-        say(history, "      pid %" PRIu64 " touches %" PRIu64 " pages%s", kernel_pid(process), done,
-            kernel_is_alive(process) ? "" : ", and dies");
+        trace(history, "      pid %" PRIu64 " touches %" PRIu64 " pages%s", kernel_pid(process),
+              done, kernel_is_alive(process) ? "" : ", and dies");
         history->is_settled = history->is_settled && kernel_is_alive(process);
 }
 
@@ -378,38 +374,38 @@ static void touch_of_unit(History *history, Unit *unit) {
         touch(history, unit->process);
         if (kernel_is_alive(unit->process))
                 return;
-        if (unit->was_gated && !(history->unsafe & player_unit(history, unit)))
-                break_off(history, "killed", "%s was safe: %s", unit->name,
-                          kernel_death(unit->process)->text);
+        if (unit->was_gated && !(history->unsafe & unit_bit(history, unit)))
+                report_failure(history, "killed", "%s was safe: %s", unit->name,
+                               kernel_death(unit->process)->text);
         remove_unit(history, unit);
 }
 
-bool somebody_touches(History *history, Actor *ret_actor) {
-        size_t i = draw(history, 0, UNITS + STRANGERS - 1);
+bool some_process_touches(History *history, Actor *ret_actor) {
+        size_t i = draw(history, 0, UNITS + OTHERS - 1);
 
-        *ret_actor = ACTOR_STRANGER;
+        *ret_actor = ACTOR_OTHER;
         if (i < UNITS) {
                 Unit *unit = &history->units[i];
 
                 if (unit->state != UNIT_UP || count_untouched(unit->process) == 0)
                         return false;
-                say(history, "      %s:", unit->name);
+                trace(history, "      %s:", unit->name);
                 if (unit->was_gated)
                         *ret_actor = ACTOR_UNIT;
                 touch_of_unit(history, unit);
                 return true;
         }
-        Stranger *stranger = &history->strangers[i - UNITS];
+        OtherProcess *other = &history->others[i - UNITS];
 
-        if (!stranger->process || count_untouched(stranger->process) == 0)
+        if (!other->process || count_untouched(other->process) == 0)
                 return false;
-        touch(history, stranger->process);
-        if (!kernel_is_alive(stranger->process))
-                stranger->process = NULL;
+        touch(history, other->process);
+        if (!kernel_is_alive(other->process))
+                other->process = NULL;
         return true;
 }
 
-/* ---- strangers ---- */
+/* ---- other processes ---- */
 
 static KernelPolicy random_policy(History *history) {
         uint64_t nodes = draw(history, 1, (1u << history->n_nodes) - 1);
@@ -424,51 +420,52 @@ static KernelPolicy random_policy(History *history) {
         }
 }
 
-bool stranger_comes(History *history) {
-        Stranger *stranger = &history->strangers[draw(history, 0, STRANGERS - 1)];
+bool other_process_starts(History *history) {
+        OtherProcess *other = &history->others[draw(history, 0, OTHERS - 1)];
         uint64_t n = draw(history, 1, 40);
         bool is_noreserve = chance(history, 20);
         KernelMapping *mapping;
 
-        if (stranger->process)
+        if (other->process)
                 return false;
         bool is_in_vm = chance(history, 30);
 
-        stranger->policy = random_policy(history);
-        stranger->nodes = is_in_vm ? history->vm_nodes : 0;
-        stranger->was_promised = !is_noreserve;
-        stranger->process =
+        other->policy = random_policy(history);
+        other->nodes = is_in_vm ? history->vm_nodes : 0;
+        other->is_reserved = !is_noreserve;
+        other->process =
                 kernel_spawn(history->kernel,
-                             &(KernelSpawn){.name = "stranger",
+                             &(KernelSpawn){.name = "other",
                                             .group = is_in_vm ? "/machine.slice/vm" : "/user.slice",
-                                            .policy = stranger->policy,
+                                            .policy = other->policy,
                                             .cpu_node = random_cpu_node(history)});
         history->is_settled = false;
-        int r = kernel_map(stranger->process,
+        int r = kernel_map(other->process,
                            &(KernelMap){.page_bytes = 2 * MIB,
                                         .n_pages = n,
                                         .is_private = is_noreserve || chance(history, 30),
                                         .is_noreserve = is_noreserve},
                            &mapping);
 
-        say(history, "      a stranger (pid %" PRIu64 ", %s) maps %" PRIu64 " pages%s%s",
-            kernel_pid(stranger->process), policy_text(history, &stranger->policy), n,
-            is_noreserve ? ", not reserved" : "", r < 0 ? ": ENOMEM" : "");
+        trace(history, "      another process (pid %" PRIu64 ", %s) maps %" PRIu64 " pages%s%s",
+              kernel_pid(other->process), policy_text(history, &other->policy), n,
+              is_noreserve ? ", not reserved" : "", r < 0 ? ": ENOMEM" : "");
         if (r == 0)
                 return true;
-        kernel_exit(stranger->process);
-        stranger->process = NULL;
+        kernel_exit(other->process);
+        other->process = NULL;
         return true;
 }
 
-bool stranger_goes(History *history) {
-        Stranger *stranger = &history->strangers[draw(history, 0, STRANGERS - 1)];
+bool other_process_ends(History *history) {
+        OtherProcess *other = &history->others[draw(history, 0, OTHERS - 1)];
 
-        if (!stranger->process)
+        if (!other->process)
                 return false;
-        say(history, "      the stranger with pid %" PRIu64 " ends", kernel_pid(stranger->process));
-        kernel_exit(stranger->process);
-        stranger->process = NULL;
+        trace(history, "      the other process with pid %" PRIu64 " ends",
+              kernel_pid(other->process));
+        kernel_exit(other->process);
+        other->process = NULL;
         ARRAY_FOREACH(unit, history->units, UNITS)
                 if (unit->state == UNIT_DOWN)
                         kernel_group_remove(history->kernel, unit->group);
@@ -476,17 +473,17 @@ bool stranger_goes(History *history) {
         return true;
 }
 
-/* What is left of it is what was found, at most. */
-static void note_found(History *history) {
+/* Existing pages are at most those that are left. */
+static void limit_existing(History *history) {
         PoolCounts now = pool_counts(history);
 
         for (unsigned i = 0; i < history->n_sizes; i++)
                 for (unsigned node = 0; node < history->n_nodes; node++)
-                        history->found[i][node] =
-                                MIN(history->found[i][node], now.persistent[i][node]);
+                        history->existing[i][node] =
+                                MIN(history->existing[i][node], now.persistent[i][node]);
 }
 
-/* Where instances have pages: they are the keeper's to put back. */
+/* Notes pools that were lowered below what instances were granted. Only the keeper may raise them again. */
 static void note_lowered(History *history, const PoolCounts *before) {
         const Plan *plan = keeper_look(history->keeper)->plan;
         PoolCounts now = pool_counts(history);
@@ -505,30 +502,30 @@ static void note_lowered(History *history, const PoolCounts *before) {
                 }
 }
 
-void stranger_writes(History *history) {
+void others_write_pool(History *history) {
         uint64_t n = draw(history, 0, 90);
         int node = chance(history, 50) ? KERNEL_HOST : (int) draw(history, 0, history->n_nodes - 1);
 
         history->is_settled = false;
         if (chance(history, 25)) {
                 n = chance(history, 50) ? 0 : n;
-                say(history, "      somebody sets nr_overcommit_hugepages to %" PRIu64, n);
+                trace(history, "      nr_overcommit_hugepages is set to %" PRIu64, n);
                 kernel_set_overcommit(history->kernel, 2 * MIB, n);
                 return;
         }
-        say(history, "      somebody sets nr_hugepages of %s to %" PRIu64,
-            node == KERNEL_HOST ? "the host" : arena_printf(history->arena, "node %d", node), n);
+        trace(history, "      nr_hugepages of %s is set to %" PRIu64,
+              node == KERNEL_HOST ? "the host" : arena_printf(history->arena, "node %d", node), n);
         PoolCounts before = pool_counts(history);
 
-        history->unlowered = kernel_copy(history->kernel);
+        history->before_lowering = kernel_copy(history->kernel);
         kernel_set_pool(history->kernel, NULL, node, 2 * MIB, n);
         note_lowered(history, &before);
         if (node == KERNEL_HOST)
                 keeper_note_host_written(history->keeper, history->now_usec);
-        note_found(history);
+        limit_existing(history);
 }
 
-bool stranger_gives_back(History *history) {
+bool others_free_idle_pages(History *history) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Look *look = keeper_look(history->keeper);
         const PlanInput input = {
@@ -547,40 +544,40 @@ bool stranger_gives_back(History *history) {
                 KernelPool now = kernel_pool(history->kernel, node, bytes);
                 uint64_t persistent = now.total_pages - now.surplus_pages;
 
-                say(history, "      node %d: %" PRIu64 " idle pages of %" PRIu64 "M go", node,
-                    pool->pages, bytes / MIB);
+                trace(history, "      node %d: %" PRIu64 " idle pages of %" PRIu64 "M are freed",
+                      node, pool->pages, bytes / MIB);
                 kernel_set_pool(history->kernel, NULL, node, bytes,
                                 MIN(persistent, pool->planned->to_pages - pool->pages));
         }
         history->is_settled = history->is_settled && idle.n == 0;
-        note_found(history);
+        limit_existing(history);
         return idle.n > 0;
 }
 
-void strangers_take_memory(History *history) {
+void others_change_memory(History *history) {
         unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
         uint64_t bytes = draw(history, 1, 200) * MIB;
 
         history->is_settled = false;
         if (chance(history, 50)) {
-                say(history, "      others take %" PRIu64 "M of node %u",
-                    kernel_take_memory(history->kernel, node, bytes) / MIB, node);
+                trace(history, "      other programs take %" PRIu64 "M of node %u",
+                      kernel_take_memory(history->kernel, node, bytes) / MIB, node);
                 return;
         }
-        say(history, "      others give back memory of node %u", node);
+        trace(history, "      other programs free memory of node %u", node);
         kernel_give_memory(history->kernel, node, bytes);
-        /* Memory that comes while instances wait for it is for them, whatever others have lowered before. */
+        /* With free memory the daemon may raise pools for instances that are short, even pools that others lowered. */
         memset(history->lowered, 0, sizeof(history->lowered));
 }
 
-/* ---- whoever it is ---- */
+/* ---- any process ---- */
 
-bool somebody_maps(History *history, Actor *ret_actor) {
+bool some_process_maps(History *history, Actor *ret_actor) {
         Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
 
-        *ret_actor = ACTOR_STRANGER;
-        if (unit->state != UNIT_LET)
-                return stranger_comes(history);
+        *ret_actor = ACTOR_OTHER;
+        if (unit->state != UNIT_ADMITTED)
+                return other_process_starts(history);
         if (unit->was_gated)
                 *ret_actor = ACTOR_UNIT;
         unit_map(history, unit);
