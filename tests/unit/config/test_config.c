@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Configuration: every key, every way of getting a file wrong, and what a mistake may not touch. */
+/* Configuration: every key, every kind of mistake, and what a mistake may not affect. */
 
 #include "base/size.h"
 #include "config/config_keys.h"
@@ -145,11 +145,48 @@ static const char *do_ask(void *context, const StoryLine *line) {
                                             : instance_text(arena, instance);
 }
 
+static const InstanceConfig *only_instance(const Config *config) {
+        assert_int_equal(config->n_instances, 1);
+        return &config->instances[0];
+}
+
+/* One file with this text, in the story for itself: accepted, and what it sets; or refused for a single mistake, with its
+ * instance, and without changing a setting of the host. */
+static const char *do_single(void *context UNUSED, const StoryLine *line) {
+        Arena *arena = line->arena;
+        const Config *config =
+                config_make(arena, "20-pg.conf", story_unescape(arena, line->rest), NULL);
+        const InstanceConfig *instance = strstr(line->rest, "[Instance]") ? only_instance(config)
+                                                                          : NULL;
+        const char *message = problems_text(arena, &config->problems);
+
+        if (text_equals(line->words[0], "accepted")) {
+                assert_text(message, "");
+                return instance ? instance_text(arena, instance) : host_text(arena, &config->host);
+        }
+        assert_int_equal(config->n_instances, instance != NULL);
+        assert_int_equal(config->problems.list.n, 1);
+        const Diag *problem = &config->problems.list.items[0];
+
+        assert_int_equal(problem->severity, SEVERITY_ERROR);
+        assert_non_null(problem->remedy);
+        assert_text(host_text(arena, &config->host),
+                    host_text(arena, &config_make(arena, NULL)->host));
+        if (instance)
+                assert_text(instance_text(arena, instance),
+                            arena_printf(arena,
+                                         "refused (%s, %s): %s; file=/etc/hugeplan.d/20-pg.conf "
+                                         "unit=- engine=generic",
+                                         problem->id, or_dash(problem->key), message));
+        return arena_printf(arena, "%s of %s: %s", problem->id, or_dash(problem->key), message);
+}
+
 TEST(files) {
         static const StoryVerb verbs[] = {
                 {"file", do_file},       {"unreadable", do_file}, {"problems", do_ask},
                 {"problem-ids", do_ask}, {"instances", do_ask},   {"instance", do_ask},
-                {"origins", do_ask},     {"host", do_ask},
+                {"origins", do_ask},     {"host", do_ask},        {"accepted", do_single},
+                {"refused", do_single},
         };
         static const StoryTeller teller = {
                 .size = sizeof(Files), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
@@ -157,7 +194,7 @@ TEST(files) {
         story_tell("unit/config/config", &teller);
 }
 
-/* ---- what stands in no file ---- */
+/* ---- texts that no story can have ---- */
 
 static const char pg_path[] = "/etc/hugeplan.d/20-pg.conf";
 
@@ -165,11 +202,6 @@ static const char pg_path[] = "/etc/hugeplan.d/20-pg.conf";
 static Config *instance_with(Arena *arena, const char *lines) {
         return config_make(arena, "20-pg.conf",
                            arena_printf(arena, "[Instance]\nMemory=1G\n%s\n", lines), NULL);
-}
-
-static const InstanceConfig *only_instance(const Config *config) {
-        assert_int_equal(config->n_instances, 1);
-        return &config->instances[0];
 }
 
 static const InstanceConfig *valid_instance(Arena *arena, const char *lines) {
@@ -189,7 +221,7 @@ static const HostConfig *valid_host(Arena *arena, const char *lines) {
         return &config->host;
 }
 
-/* Exactly one mistake, told like this, and the instance is refused with it. */
+/* The text has one mistake with this message, which refuses the instance. */
 static void assert_refused(Arena *arena, const char *text, const char *message) {
         const Config *config = config_make(arena, "20-pg.conf", text, NULL);
 
@@ -204,7 +236,7 @@ static void assert_refused(Arena *arena, const char *text, const char *message) 
 
 /* ---- defaults ---- */
 
-/* The gate must speak before systemd's own time-out of 90s kills it. */
+/* The gate must give up before systemd's start timeout of 90s kills it. */
 TEST(wait_timeout_default) {
         const InstanceConfig *instance = valid_instance(arena, "");
 
@@ -232,7 +264,7 @@ typedef struct BadValue {
         const char *key, *value;
 } BadValue;
 
-/* Every key of the table: it has a setter, a remedy, and its default is taken by its own setter. */
+/* Every key of the table has a setter and a remedy, and its setter accepts its default. */
 TEST(key_table) {
         HostConfig host = {};
         InstanceConfig instance = {};
@@ -253,7 +285,6 @@ TEST(key_table) {
         }
 }
 
-/* A bad value for every key there is: none takes everything. */
 TEST(every_key_refuses_something) {
         for (size_t i = 0; i < n_config_keys; i++) {
                 const ConfigKey *key = &config_keys[i];
@@ -272,7 +303,7 @@ TEST(every_key_refuses_something) {
 
 /* ---- lines ---- */
 
-/* What looks like a comment but is none, and what is one. */
+/* Comments, and text that only looks like one. */
 TEST(harmless_lines) {
         const Config *config = config_make(arena, "20-pg.conf",
                                            "# comment\n"
@@ -286,7 +317,7 @@ TEST(harmless_lines) {
                                            "   Priority=7",
                                            NULL);
 
-        /* '#' and ';' within a value are no comments; a unit cannot hold them, of course. */
+        /* '#' and ';' within a value begin no comment, and are not allowed in a unit's name. */
         assert_text(problems_text(arena, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:7: Unit: the unit's name has characters that unit "
                     "names cannot have; write the full name of a service, such as "
@@ -321,7 +352,7 @@ TEST(long_lines) {
                 valid_instance(arena, arena_printf(arena, "%s\nPriority=5", comment));
 
         assert_int_equal(instance->priority, 5);
-        /* Blanks around do not count. */
+        /* Spaces around the setting do not count. */
         Text padded = text_in(arena);
 
         text_repeat(&padded, ' ', 300);
@@ -330,7 +361,7 @@ TEST(long_lines) {
         assert_int_equal(valid_instance(arena, padded.string)->priority, 6);
 }
 
-/* No value of a long line arrives cut: whatever its length, it is taken whole or refused. */
+/* A value is used as a whole or refused, whatever the length of its line. */
 TEST(no_line_is_cut) {
         for (size_t length = 8250; length < 8350; length++) {
                 char *line = long_value_line(arena, "Memory=1G\nUnit=", length);
@@ -338,7 +369,7 @@ TEST(no_line_is_cut) {
                         arena, "20-pg.conf", arena_printf(arena, "[Instance]\n%s\n", line), NULL);
                 const InstanceConfig *instance = only_instance(config);
 
-                assert_non_null(instance->refusal); /* no .service at its end */
+                assert_non_null(instance->refusal); /* the name does not end in .service */
                 assert_null(instance->unit);
         }
 }
