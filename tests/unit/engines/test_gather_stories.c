@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is found of a server on a host, as stories (support/story.h):
+/* Settings of a server that are found on a host, as stories (support/story.h):
  *
- *     file PATH TEXT                      the host's files; link PATH TARGET; unreadable PATH
- *     gather postgresql unit=... data=... config=... user=... instance=...     "ok", or why it cannot be known
- *     found, settings, size, caveat, problems                                  of that
+ *     file PATH TEXT                      adds or replaces a file; link PATH TARGET; unreadable PATH; no-file PATH
+ *     gather postgresql unit=... data=... config=... user=... instance=...     "ok", "ok, with problems", or an error
+ *     found, settings, size, caveat, problems                                  of the latest `gather`
  *
  * The size is in pages of 2M. */
 
@@ -26,8 +26,20 @@ typedef struct Found {
 static const char *do_file(void *context, const StoryLine *line) {
         Found *found = context;
         const char *text = line->rest + strlen(line->words[1]);
-        TestFile *file = &found->files[found->n_files++];
+        TestFile *end = found->files + found->n_files;
+        TestFile *file = ARRAY_FIND(each, found->files, found->n_files,
+                                    text_equals(each->path, line->words[1]));
 
+        if (text_equals(line->words[0], "no-file")) {
+                assert_non_null(file);
+                *file = end[-1];
+                found->n_files--;
+                return NULL;
+        }
+        if (!file) {
+                file = end;
+                found->n_files++;
+        }
         assert_uint_in_range(found->n_files, 1, FILES_MAX);
         text = *text ? text + 1 : text;
         *file = (TestFile){.path = line->words[1]};
@@ -64,7 +76,7 @@ static const char *do_gather(void *context, const StoryLine *line) {
                 engine_reader(found->engine)
                         ->gather(line->arena, found->engine, &target, sources, &found->gathered);
 
-        return wrong ? wrong : "ok";
+        return wrong ? wrong : found->gathered.problems.list.n > 0 ? "ok, with problems" : "ok";
 }
 
 static const char *do_found(void *context, const StoryLine *line) {
@@ -85,7 +97,7 @@ static const char *do_found(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* All that stand anywhere: the last one of a name counts. */
+/* All settings of all places: the last one of a name counts. */
 static const char *do_settings(void *context, const StoryLine *line) {
         const Found *found = context;
         Text text = text_in(line->arena);
@@ -117,9 +129,10 @@ static const char *do_problems(void *context, const StoryLine *line) {
 }
 
 static const StoryVerb verbs[] = {
-        {"file", do_file},     {"link", do_file},   {"unreadable", do_file},
-        {"gather", do_gather}, {"found", do_found}, {"settings", do_settings},
-        {"size", do_size},     {"caveat", do_size}, {"problems", do_problems},
+        {"file", do_file},         {"link", do_file},     {"unreadable", do_file},
+        {"no-file", do_file},      {"gather", do_gather}, {"found", do_found},
+        {"settings", do_settings}, {"size", do_size},     {"caveat", do_size},
+        {"problems", do_problems},
 };
 
 static const StoryTeller teller = {
