@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A host on which something fails: preloaded into a program by run_faults.py, it lets the n-th call of some
- * functions of the C library fail, or every one from there on.
+/* Failing calls: preloaded into a program by run_faults.py, this shim makes the n-th call of some functions of the C
+ * library fail, or every call from the n-th on.
  *
- *   FAULT_CALLS   "memory", or names of the table below, "open,read"; calls of all of them are counted
- *   FAULT_AT      which call fails, from 1; 0: none, they are only counted
- *   FAULT_FOREVER all after it fail, too
- *   FAULT_ERROR   the number of the error; 0: not an error, but half of what was to be read or written
- *   FAULT_LOG     where the calls that failed are noted, or the number of all at the end (FAULT_AT=0)
+ *   FAULT_CALLS   "memory", or a list of names of the functions below: "open,read"; their calls are counted together
+ *   FAULT_AT      the number of the call that fails, from 1; 0: calls are counted only
+ *   FAULT_FOREVER all later calls fail, too
+ *   FAULT_ERROR   the errno; 0: the call reads or writes half of the bytes
+ *   FAULT_LOG     the file for the first failed call, or for the number of all calls at the end (FAULT_AT=0)
  *
- * Of files only those below FAULT_ROOT, or, by descriptor, what such a call has opened: the loader, the
- * locale and the like are not what is tested. A shim before this one in LD_PRELOAD sees what it lets pass. */
-/* Both names of what exists for large files, too, are defined here. */
+ * Calls on files fail only for paths below FAULT_ROOT, and descriptors of such files, so that the loader, the locale and
+ * the like are not affected. */
+/* The shim defines both names of functions for large files. */
 #undef _FILE_OFFSET_BITS
 #undef _TIME_BITS
 
@@ -55,7 +55,7 @@ static void copy(char *to, size_t size, const char *name) {
         snprintf(to, size, "%s", value ? value : "");
 }
 
-/* Of memory, the loader has taken its own by now. */
+/* Runs after the loader's own allocations. */
 __attribute__((constructor)) static void begin(void) {
         char calls[254], number[32];
 
@@ -118,7 +118,7 @@ static int fail(void) {
         return -1;
 }
 
-/* What the kernel does that another shim plays does not fail, nor is it counted. */
+/* Called by kernel_shim.c: calls that play the kernel do not fail, and are not counted. */
 void fault_pause(bool is_paused);
 
 void fault_pause(bool paused) {
@@ -162,7 +162,7 @@ void *reallocarray(void *memory, size_t n, size_t size) {
 
 /* ---- files ---- */
 
-/* Below the root, as a path or as what a descriptor is of. */
+/* Whether a path, or the file of a descriptor, is below FAULT_ROOT. */
 static bool is_below_root(int directory, const char *path) {
         char link[64], found[PATH_MAX];
         const char *at = path;
@@ -183,7 +183,7 @@ static bool is_below_root(int directory, const char *path) {
         return *fault.root && strncmp(at, fault.root, strlen(fault.root)) == 0;
 }
 
-/* In the host's tree, which is a directory below FAULT_ROOT. */
+/* Whether a file is in /sys or /proc of the host's tree, which is a directory below FAULT_ROOT. */
 static bool is_of_kernel(int fd) {
         char link[64], found[PATH_MAX];
 
@@ -197,15 +197,15 @@ static bool is_of_kernel(int fd) {
         return below && (strncmp(below, "/sys/", 5) == 0 || strncmp(below, "/proc/", 6) == 0);
 }
 
-/* An attribute is a file here, which is truncated when it is opened to be written. The kernel's own shows what it has
- * shown where the write fails. */
+/* Attributes are files here, which O_TRUNC truncates. A real attribute keeps its value if the write fails, so the value is
+ * saved for that case. */
 static _Thread_local struct {
         int fd;
         ssize_t size;
         char text[4096];
 } attribute = {.fd = -1};
 
-static void look_before_truncating(int directory, const char *path, int flags) {
+static void save_attribute(int directory, const char *path, int flags) {
         attribute.fd = -1;
         attribute.size = -1;
         if (!(flags & O_TRUNC) || !is_below_root(directory, path))
@@ -228,7 +228,6 @@ static void look_before_truncating(int directory, const char *path, int flags) {
         if (is_below_root(directory, path) && fails(#name)) \
         return fail()
 
-/* All that opens: with a mode, where there is one. */
 #define OPENER(name, directory, parameters, ...)                                                 \
         int name(parameters, int flags, ...) {                                                   \
                 NEXT(name);                                                                      \
@@ -239,7 +238,7 @@ static void look_before_truncating(int directory, const char *path, int flags) {
                                                                                                  \
                 va_end(arguments);                                                               \
                 FAIL_BELOW(open, directory, path);                                               \
-                look_before_truncating(directory, path, flags);                                  \
+                save_attribute(directory, path, flags);                                          \
                 return attribute.fd = next(__VA_ARGS__, flags, mode);                            \
         }
 
@@ -251,7 +250,7 @@ OPENER(open64, AT_FDCWD, PATH_ONLY, path)
 OPENER(openat, directory, PATH_WITHIN, directory, path)
 OPENER(openat64, directory, PATH_WITHIN, directory, path)
 
-/* openat2(2), which the C library does not know, with its four arguments. */
+/* The C library has no openat2(2). */
 long syscall(long number, ...) {
         static long (*next)(long, ...);
         va_list arguments;
@@ -268,8 +267,8 @@ long syscall(long number, ...) {
             fails("open"))
                 return fail();
         if (number == SYS_openat2) {
-                look_before_truncating((int) a[0], (const char *) a[1],
-                                       (int) ((const struct open_how *) a[2])->flags);
+                save_attribute((int) a[0], (const char *) a[1],
+                               (int) ((const struct open_how *) a[2])->flags);
                 return attribute.fd = (int) next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
         }
 #endif
@@ -278,7 +277,7 @@ long syscall(long number, ...) {
 
 /* ---- what is open ---- */
 
-/* How much is read or written of SIZE: all, half of it, or -1. */
+/* How many of SIZE bytes are read or written: all, half of them, or -1. */
 static ssize_t part(const char *name, int fd, size_t size) {
         if (!is_below_root(fd, NULL) || !fails(name))
                 return (ssize_t) size;
@@ -294,7 +293,7 @@ ssize_t pread64(int fd, void *bytes, size_t size, off64_t at) {
         return n < 0 ? n : next(fd, bytes, (size_t) n, at);
 }
 
-/* What is written to an attribute the kernel takes whole, or not at all. */
+/* A write to an attribute is never partial. */
 ssize_t write(int fd, const void *bytes, size_t size) {
         NEXT(write);
         ssize_t n = part("write", fd, size);
@@ -311,7 +310,7 @@ ssize_t write(int fd, const void *bytes, size_t size) {
         return n < 0 ? n : next(fd, bytes, (size_t) n);
 }
 
-/* The descriptor is closed all the same. */
+/* The descriptor is closed even if the call fails. */
 int close(int fd) {
         NEXT(close);
         bool is_failing = is_below_root(fd, NULL) && fails("close");
@@ -320,7 +319,6 @@ int close(int fd) {
         return is_failing ? fail() : r;
 }
 
-/* By a descriptor below the root. */
 #define BY_FD(type, name, call, parameters, arguments) \
         type name parameters {                         \
                 NEXT(name);                            \
@@ -365,7 +363,7 @@ BY_NAME(ssize_t, readlinkat, readlink, at, path, (int at, const char *path, char
 BY_NAME(int, inotify_add_watch, inotify_add_watch, AT_FDCWD, path,
         (int fd, const char *path, uint32_t mask), (fd, path, mask))
 
-/* ---- what is of no file ---- */
+/* ---- calls without files ---- */
 
 #define ANY(type, name, call, parameters, arguments) \
         type name parameters {                       \

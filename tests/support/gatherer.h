@@ -6,7 +6,7 @@
 #include "demand/figures.h"
 
 typedef struct SourcesGatherer {
-        Gatherer gatherer; /* give a pointer to this */
+        Gatherer gatherer; /* pass a pointer to this */
         const Sources *sources;
 } SourcesGatherer;
 

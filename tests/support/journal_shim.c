@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The journal, as far as a program that writes to it is concerned: preloaded into hugepland by run_journal.py, it appends
- * each entry to the file $JOURNAL_EXPORT, in the Journal Export Format, with what journald would add: the time, the
- * boot and the unit. What is sent to its socket is of that format, too. https://systemd.io/JOURNAL_EXPORT_FORMATS */
+/* Plays journald: preloaded into hugepland by run_journal.py, this shim appends each entry to the file $JOURNAL_EXPORT in
+ * the Journal Export Format, with the fields that journald adds: time, boot and unit. Entries are sent to journald's socket
+ * in the same format. https://systemd.io/JOURNAL_EXPORT_FORMATS */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>

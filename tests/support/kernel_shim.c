@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The kernel of a captured host, as far as a program that writes to it is concerned: preloaded into
- * hugepland by run_daemon.py, it lets the counts of a pool follow what is written into its nr_hugepages
- * before the write returns, as the kernel's own do, and a policy show all words. The host is a directory of plain files.
+/* Plays the kernel on a host that is a directory of plain files: preloaded into hugepland by run_daemon.py, this shim
+ * changes the other counts of a pool before a write to its nr_hugepages returns, and makes a policy of transparent huge
+ * pages show all words.
  *
- * ".known" beside nr_hugepages is the count that the others were made for, ".pending" what it and that of
- * the free ones are about to be, for whoever is killed in between; who writes there in another
- * way (a test that plays somebody else) is served by run_daemon.py in the same manner.
- * SHIM_PAUSE_MS has each write to a pool take so much longer. */
+ * ".known" beside nr_hugepages is the value to which the other counts correspond. ".pending" has the next values of
+ * nr_hugepages and free_hugepages, in case the program is killed during the change. run_daemon.py does the same for writes
+ * of tests. Each write to a pool takes SHIM_PAUSE_MS longer. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,7 +49,7 @@ static long read_count(const char *directory, const char *name, long otherwise) 
         return text && *text ? strtol(text, NULL, 10) : otherwise;
 }
 
-/* In one go, so that no reader sees half of it. */
+/* Atomically. */
 static void replace(const char *directory, const char *name, const char *text) {
         char *path = join(directory, name), *draft = join(directory, ".draft");
         FILE *file = fopen(draft, "we");
@@ -122,7 +121,7 @@ static void set_pool(char *path, const char *value) {
         take_memory(path, more);
 }
 
-/* Sets PATH, of PATH_MAX bytes, to that of FD, or to "". */
+/* Sets PATH, of PATH_MAX bytes, to the path of FD or to "". */
 static void path_of(int fd, char *path) {
         char link[64];
 
@@ -157,7 +156,7 @@ static bool make_policy_text(const char *path, const char *value, char text[64])
         return is_any;
 }
 
-/* Whether it is a pool. */
+/* Returns false if the file is no pool. */
 static bool set(char *path, const char *value) {
         char *at = strstr(path, nodes), *lock;
 
@@ -175,7 +174,7 @@ static bool set(char *path, const char *value) {
         return true;
 }
 
-/* A disk that hangs for as long as there is a file that SHIM_HUNG names. */
+/* A disk that hangs while the file named by SHIM_HUNG exists. */
 int fsync(int fd) {
         static int (*next)(int);
         const char *hung = getenv("SHIM_HUNG");
@@ -187,7 +186,7 @@ int fsync(int fd) {
         return next(fd);
 }
 
-/* In fault_shim.c, where that is preloaded before this: what the kernel does does not fail. */
+/* In fault_shim.c, if that is preloaded before this shim. */
 __attribute__((weak)) void fault_pause(bool is_paused);
 
 ssize_t write(int fd, const void *bytes, size_t n) {

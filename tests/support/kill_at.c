@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs a program and kills it before its n-th system call, of whichever of its threads.
+/* Runs a program and kills it before its N-th system call, counting all threads.
  *
  *   kill_at N PROGRAM [ARGUMENT...]
  *
- * Exits with 0 when it has done so, with 3 when the program has ended before. With SIGTERM, or N of 0 until then, the
- * program is killed where it is. The number of calls that it has made since it was executed is printed. */
+ * Exits with 0 after that, or with 3 if the program has ended before. SIGTERM kills the program immediately; N of 0 waits
+ * for that. Prints the number of system calls since execve(2). */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,7 +28,7 @@ static int fail(const char *what) {
         return EXIT_FAILURE;
 }
 
-/* Half of its stops are at the end of a call. */
+/* Half of the stops are at the exit of a call. */
 static bool is_entry(pid_t thread) {
         struct ptrace_syscall_info info;
 
@@ -36,7 +36,7 @@ static bool is_entry(pid_t thread) {
                info.op == PTRACE_SYSCALL_INFO_ENTRY;
 }
 
-/* What a stop is to be followed by: a signal that is for the program, or 0. */
+/* The signal to deliver after a stop, or 0. */
 static int signal_of(int status) {
         int number = WSTOPSIG(status);
 

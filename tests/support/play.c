@@ -65,7 +65,7 @@ void mend_host(const HostFiles *before) {
 int lease_file(const Play *play, const char *path) {
         int fd = open(tree_path(play->tree, path), O_RDWR | O_CLOEXEC);
 
-        signal(SIGIO, SIG_IGN); /* somebody wants it */
+        signal(SIGIO, SIG_IGN);
         if (fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
                 close(fd);
                 return -1;
@@ -133,7 +133,7 @@ size_t count(const Text *text, const char *needle) {
 static void listen(void *userdata, const KeeperEvent *event) {
         Play *play = userdata;
 
-        text_printf(event->level <= LOG_WARNING ? &play->told : &play->noted, "%s%s\n",
+        text_printf(event->level <= LOG_WARNING ? &play->warnings : &play->notices, "%s%s\n",
                     event->instance ? event->instance : "", event->text);
         if (event->figures.node.is_known)
                 play->moved = event->figures;
@@ -162,8 +162,8 @@ Play *play_new(void) {
 
         *play = (Play){.tree = tree,
                        .writes = text_in(tree->arena),
-                       .told = text_in(tree->arena),
-                       .noted = text_in(tree->arena)};
+                       .warnings = text_in(tree->arena),
+                       .notices = text_in(tree->arena)};
         for (unsigned node = 0; node < NODES; node++) {
                 play->pools[node].most = UINT64_MAX;
                 tree_write(tree, arena_printf(tree->arena, NODE_FORMAT "compact", node), "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A keeper on a host that is a directory. The test plays the kernel, which gives what it has, systemd, which
- * makes control groups and removes them, and the daemon, which owns the keeper. */
+/* A keeper on a host that is a directory. The test plays the kernel, which adds the pages that it can; systemd, which
+ * makes and removes control groups; and the daemon, which owns the keeper. */
 
 #include "keeper/keeper.h"
 #include "support/tree.h"
@@ -13,13 +13,13 @@
 #define POOL_FORMAT NODE_FORMAT "hugepages/hugepages-2048kB/%s"
 #define GROUPS      "/sys/fs/cgroup/system.slice/"
 
-enum { NODES = 2, NODE_PAGES = 1000 /* that memory has room for, beside KeepFree= */ };
+enum { NODES = 2, NODE_PAGES = 1000 /* that fit into a node's memory, besides KeepFree= */ };
 
 typedef struct PlayedPool {
         uint64_t total, used; /* pages */
-        uint64_t most;        /* memory is too fragmented for more */
-        uint64_t lost;        /* that memory has room for no more: others have taken it */
-        uint64_t more;        /* by which that rises with each write */
+        uint64_t most;        /* the pages at which fragmentation stops the pool */
+        uint64_t lost;        /* pages for which others have taken the memory */
+        uint64_t more;        /* by which each write raises `most` */
 } PlayedPool;
 
 typedef struct Play {
@@ -27,17 +27,17 @@ typedef struct Play {
         Keeper *keeper;
         PlayedPool pools[NODES];
         uint64_t reserved;
-        uint64_t unit_mapped, unit_used; /* by the one unit that use_pages() is for */
+        uint64_t unit_mapped, unit_used; /* by the unit of use_pages() */
         uint64_t now_usec;
-        bool wants_repair;    /* as verify() found */
-        size_t n_rounds;      /* that pass_gate() took */
-        Text writes;          /* "0:100 1:100": to which count which node was set */
-        Text told;            /* events from LOG_WARNING on, one to a line */
-        Text noted;           /* the others */
-        HistoryFigures moved; /* of the last one that is of a pool */
+        bool wants_repair;    /* result of verify() */
+        size_t n_rounds;      /* of pass_gate() */
+        Text writes;          /* "0:100 1:100": node and count of each write */
+        Text warnings;        /* events of LOG_WARNING and worse, one per line */
+        Text notices;         /* the other events */
+        HistoryFigures moved; /* of the latest event about a pool */
 } Play;
 
-/* How often it was told. */
+/* How often NEEDLE occurs. */
 size_t count(const Text *text, const char *needle);
 
 /* A test with a Play: a host with two nodes, and no configuration but KeepFree=1G. */
@@ -48,31 +48,31 @@ void play_free(Play *play);
 
 /* ---- the kernel ---- */
 
-/* Shows the pools as they are, where the test has changed them. */
+/* Writes the host's files after the test has changed the pools. */
 void show_host(const Play *play);
 
-/* So many pages, of which none was made by a write. */
+/* Sets the pages of a pool without a write. */
 void set_pool(Play *play, unsigned node, uint64_t pages);
 
-/* What becomes of a write. */
+/* Applies the keeper's write to the pools. */
 void react(Play *play, const ApplyOperation *operation);
 
-/* No file can be opened any more, which is no answer; and they can be again. */
+/* Makes all opening of files fail with EMFILE, and ends that. */
 typedef struct rlimit HostFiles;
 
 HostFiles break_host(void);
 void mend_host(const HostFiles *before);
 
-/* This file cannot be read (EAGAIN, which is no answer either) until what is returned is closed; negative where
- * the file system cannot do that. */
+/* Makes reading this file fail with EAGAIN until the returned descriptor is closed. Negative if the file system does not
+ * support leases. */
 int lease_file(const Play *play, const char *path);
 
 /* ---- systemd ---- */
 
-/* It is there, and has MAPPED pages, of which USED of node 0 are touched. */
+/* Makes the unit's control group, with MAPPED pages, of which USED on node 0 are touched. */
 void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used);
 void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used);
-/* One unit's pages are mapped, touched, and given back. */
+/* Changes the pages of one unit. */
 void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used);
 
 /* ---- the owner of a keeper ---- */
@@ -80,23 +80,22 @@ void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used);
 void write_config(const Play *play, const char *name, const char *lines);
 void remove_config(const Play *play, const char *name);
 
-/* Starts a daemon, in the place of one that is there. */
+/* Starts a keeper in place of the present one. */
 void boot(Play *play);
 
-/* What is to be written in the first round is not yet; B may be NULL. */
+/* Configures instances "a" and "b", and starts a keeper, before the writes of its first round. B may be NULL. */
 void begin(Play *play, const char *a, const char *b);
 
-/* The same, and the first round is over. */
+/* The same, and finishes the first round. */
 void settle(Play *play, const char *a, const char *b);
 
-/* A look by the way. */
 bool verify(Play *play);
 bool verify_as(Play *play, bool has_memory, bool may_repair);
 
-/* Until there is nothing left to be written; what was, "-" for nothing. */
+/* Performs writes until none is left. Returns them; "-": none. */
 const char *run(Play *play);
 
-/* A round from its beginning; what was written. */
+/* Begins and finishes a round. Returns its writes. */
 const char *round_of(Play *play);
 
 const StatusInstance *status_of(const Play *play, const char *name);
@@ -105,21 +104,21 @@ const char *problems_of(const Play *play);
 #define assert_verdict(play, name, word) \
         assert_text(verdict_name(status_of((play), (name))->verdict), (word))
 
-/* "a 0:50/1:50; hold a.service/a 0:50/1:50 any run r1": what is on disk. */
+/* "a 0:50/1:50; hold a.service/a 0:50/1:50 any run r1": the ledger on disk. */
 const char *state_text(const Play *play);
 const LedgerPool *pool_on_disk(const Play *play, unsigned node);
 
 /* ---- gates ---- */
 
-/* Of a unit (NULL: its control group is not known) that is about to start. */
+/* A gate of a unit that starts. NULL: INSTANCE.service, whose control group is unknown. */
 Gate starting(const Play *play, const char *instance, const char *unit);
 Gate starting_as(const Play *play, const char *instance, const char *unit, const char *run);
 
 /* "pass", "wait", "refuse: REASON", "gone" */
 const char *try_gate(Play *play, Gate *gate, bool may_try);
 
-/* As a daemon does for one that waits: rounds as long as it is told to. */
+/* Runs rounds for a waiting gate as the daemon does. */
 const char *pass_gate(Play *play, Gate *gate);
 
-/* The same once systemd has made its unit's control group. */
+/* The same after systemd has made the unit's control group. */
 const char *let_start(Play *play, Gate *gate);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The main() of programs of tests: runs the tests of the files that are named ("size" for test_size.c), or all. */
+/* The main() of test programs: runs the tests of the named files ("size" for test_size.c), or all. */
 
 #include "base/macros.h"
 #include "support/testing.h"

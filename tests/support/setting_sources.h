@@ -4,7 +4,7 @@
 #include "read/setting_source.h"
 #include "support/testing.h"
 
-/* "LINE KIND VALUE", one to a line; "!" before what another entry overrules. */
+/* "LINE KIND VALUE" per line; "!" before an entry that another one overrules. */
 static inline const char *setting_sources_text(Arena *arena, const SettingSources *sources) {
         static const char *const kinds[] = {
                 [SETTING_SOURCE_NR_HUGEPAGES] = "pool",

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Settings of a database, as a text. */
-
 #include "base/text.h"
 #include "engines/formula.h"
 #include "support/testing.h"
 
-/* "NAME=VALUE NAME=VALUE" as -c would give it. */
+/* Settings of a database from "NAME=VALUE NAME=VALUE". */
 static inline Settings settings_from(Arena *arena, const char *text) {
         Settings settings = {};
         char *word;
@@ -22,7 +20,7 @@ static inline Settings settings_from(Arena *arena, const char *text) {
         return settings;
 }
 
-/* How many lines of the file there are, each of which is checked; those with "#" and empty ones are none. */
+/* Calls CHECK for each line that is neither empty nor a comment. Returns the number of such lines. */
 static inline size_t for_each_row(const char *path, void (*check)(Arena *arena, const char *line)) {
         FILE *file = fopen(path, "re");
         char line[2048];

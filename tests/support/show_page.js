@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs the script of a page of `hugeplanctl report` as a browser would, on as much of a document as it uses, and
- * prints what it has made as XML. What the script reads of the page's JSON has to be there: anything else is an error.
+/* Runs the script of a page of `hugeplanctl report` like a browser, with the parts of a document that it uses, and prints
+ * the resulting document as XML. It is an error if the script reads a field that the page's JSON does not have.
  *
  * usage: node show_page.js < PAGE */
 "use strict";
@@ -34,7 +34,7 @@ class Element {
   }
 }
 
-/* As it is, but nothing may be read that is not there. */
+/* Throws an error if a missing field is read. */
 function strict(value, place) {
   if (value === null || typeof value !== "object")
     return value;

@@ -9,7 +9,7 @@ typedef struct TestSources {
         Sources sources;
         const TestFile *files;
         size_t n;
-        uint64_t *hashes; /* of their paths: readers look for hundreds of files that are not there */
+        uint64_t *hashes; /* of the paths: readers look for hundreds of missing files */
 } TestSources;
 
 static uint64_t hash_of(const char *path) {
@@ -103,7 +103,7 @@ const Sources *test_sources(Arena *arena, const TestFile *files, size_t n) {
         return &self->sources;
 }
 
-/* The next line "=== PATH" from AT on; END where there is none. */
+/* The next line "=== PATH" from AT on, or END. */
 static const char *find_header(const char *at, const char *end) {
         static const char mark[] = "=== /";
 

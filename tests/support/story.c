@@ -55,7 +55,7 @@ char *story_lines(const StoryLine *line, size_t i) {
         return arena_strdup(line->arena, text_string(&out));
 }
 
-/* The line as it should be: with STORIES_UPDATE=1 answers are taken for right, and written. */
+/* The line with its present answer, for STORIES_UPDATE=1. */
 static const char *updated(Arena *arena, const char *text, const char *expected,
                            const char *answer) {
         Text out = text_in(arena);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Tests told in lines of text: a file NAME.stories beside the test that plays it.
+/* Tests as lines of text, in a file NAME.stories beside the test that performs them.
  *
- *     ## what would be wrong       begins a story, with all anew
- *     # a remark
- *     VERB WORD... -> ANSWER       the verb answers this; "~>": its answer holds this; "!>": does not hold it
- *     VERB WORD...                 no matter what it answers
+ *     ## what is tested            begins a story, in the initial state
+ *     # a comment
+ *     VERB WORD... -> ANSWER       the verb's answer is ANSWER; "~>": contains ANSWER; "!>": does not contain it
+ *     VERB WORD...                 the answer is ignored
  *
- * With STORIES_UPDATE=1 in the environment the answers ("->") are written as they are now: read them.
+ * With STORIES_UPDATE=1 in the environment the present answers ("->") are written to the file. Review them.
  *
- * In words and answers "\n", "\r", "\s", "\t" and "\\" stand for ends of lines, blanks and a backslash, "\xff" for a byte; no answer, or an
- * empty one, is "(none)". */
+ * In words and answers "\n", "\r", "\s", "\t" and "\\" are line ends, a space, a tab and a backslash, and "\xff" is a
+ * byte. No answer or an empty one is "(none)". */
 
 #include "support/testing.h"
 
@@ -19,8 +19,8 @@ enum { STORY_WORDS_MAX = 32 };
 
 typedef struct StoryLine {
         Arena *arena;                 /* of the story */
-        char *words[STORY_WORDS_MAX]; /* the verb first; NULL behind the last one */
-        const char *rest;             /* behind the verb, as it stands */
+        char *words[STORY_WORDS_MAX]; /* the verb first; ends with NULL */
+        const char *rest;             /* the line after the verb */
 } StoryLine;
 
 typedef struct StoryVerb {
@@ -30,12 +30,12 @@ typedef struct StoryVerb {
 
 typedef struct StoryTeller {
         size_t size; /* of the context, which begins with the story's arena; the rest is 0 at first */
-        void (*begin)(void *context); /* this and the following may be NULL */
+        void (*begin)(void *context); /* these may be NULL */
         void (*end)(void *context);
         void (*check)(void *context); /* after each line */
         const StoryVerb *verbs;
         size_t n_verbs;
-        /* For a verb that is none of these: what it answers where nothing is said of that; NULL: anything. */
+        /* Performs all other verbs. Their answer is `silent`, unless the line has another one; NULL: any. */
         const char *(*otherwise)(void *context, const StoryLine *line);
         const char *silent;
 } StoryTeller;
@@ -43,7 +43,7 @@ typedef struct StoryTeller {
 /* PATH: below tests/, without ".stories". */
 void story_tell(const char *path, const StoryTeller *teller);
 
-/* A test that tells stories whose lines have nothing to do with each other: its verbs need no context. */
+/* A test of stories whose lines are independent, so that the verbs need no context. */
 #define STORY_TEST(name, path, ...)                                                            \
         TEST(name) {                                                                           \
                 static const StoryVerb verbs[] = {__VA_ARGS__};                                \
@@ -57,11 +57,11 @@ const char *story_yes(bool is_so);
 const char *story_number(const StoryLine *line, uint64_t n);
 bool story_has_word(const StoryLine *line, const char *word);
 
-/* A number; "any": UINT64_MAX; 0 where there is no such word. */
+/* The I-th word as a number; "any": UINT64_MAX; no such word: 0. */
 uint64_t story_number_at(const StoryLine *line, size_t i);
 
-/* With "\n" and "\s" as they are meant. */
+/* Replaces "\n", "\s" and the like. */
 char *story_unescape(Arena *arena, const char *text);
 
-/* The words from the I-th one on, unescaped, a line of each. */
+/* The words from the I-th one on, unescaped, one per line. */
 char *story_lines(const StoryLine *line, size_t i);

@@ -37,7 +37,7 @@ static uint64_t number_or_abort(const char *word) {
         return number;
 }
 
-/* "KEY=VALUE" -> VALUE, or NULL when the word has another key. */
+/* The value of "KEY=VALUE"; NULL for another key. */
 static const char *value_of(const char *word, const char *key) {
         size_t length = strlen(key);
 
@@ -122,8 +122,8 @@ static void read_thp(Arena *arena, Topology *topology, const char *rest) {
 
         topology->thp_enabled = text_next_word(arena, &rest, " ");
         while ((word = text_next_word(arena, &rest, " "))) {
-                /* "64K=madvise", "64K=inherit/always" with that of shared memory behind the
-                 * slash, or one of the host's other files: "shmem=always", "defrag=defer", "max_ptes_none=511". */
+                /* "64K=madvise", "64K=inherit/always" (the latter of shared memory), or another file of the host:
+                 * "shmem=always", "defrag=defer", "max_ptes_none=511". */
                 char *value = strchr(word, '=');
 
                 if (!value)
@@ -357,7 +357,7 @@ Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, siz
         return config_parse(arena, files);
 }
 
-/* ---- who runs ---- */
+/* ---- running units ---- */
 
 typedef VEC(NodePages) NodePagesList;
 
@@ -506,6 +506,21 @@ Running running_make(Arena *arena, const char *text) {
 
 /* ---- plans ---- */
 
+static Plan *plan_observed(Arena *arena, const Config *config, const Topology *topology,
+                           Ledger *ledger, const HostUse *use, const PoolLimits *limits) {
+        ledger_observe(arena, ledger, topology, use);
+        const PlanInput input = {
+                .host = &config->host,
+                .demand = demand_compute(arena, config, topology, NULL),
+                .topology = topology,
+                .ledger = ledger,
+                .use = use,
+                .limits = limits,
+        };
+
+        return plan_make(arena, &input);
+}
+
 Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
                   const Running *running) {
         if (!ledger)
@@ -513,32 +528,13 @@ Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, 
         VEC_FOREACH(hold, &running->holds)
                 if (!ledger_hold(ledger, hold->unit, hold->granted.name))
                         *vec_push(arena, &ledger->holds) = *hold;
-        ledger_observe(arena, ledger, topology, &running->use);
-        const PlanInput input = {
-                .host = &config->host,
-                .demand = demand_compute(arena, config, topology, NULL),
-                .topology = topology,
-                .ledger = ledger,
-                .use = &running->use,
-        };
-
-        return plan_make(arena, &input);
+        return plan_observed(arena, config, topology, ledger, &running->use, NULL);
 }
 
 Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
                 const PoolLimits *limits) {
-        if (!ledger)
-                ledger = ledger_new(arena, topology->boot_id);
-        ledger_observe(arena, ledger, topology, NULL);
-        const PlanInput input = {
-                .host = &config->host,
-                .demand = demand_compute(arena, config, topology, NULL),
-                .topology = topology,
-                .ledger = ledger,
-                .limits = limits,
-        };
-
-        return plan_make(arena, &input);
+        return plan_observed(arena, config, topology,
+                             ledger ? ledger : ledger_new(arena, topology->boot_id), NULL, limits);
 }
 
 Plan *plan_simple(Arena *arena, const Config *config, const Topology *topology) {
@@ -569,8 +565,7 @@ char *steps_text(Arena *arena, const Plan *plan) {
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 
-/* "WORD NAME", where NAME is the name of an instance. */
-/* Never with "+" or "!": whose environment it is, is not ours. */
+/* A gate never runs with "+" or "!", because its environment belongs to the unit's owner. */
 static bool is_gate(Arena *arena, const char *line, const char *ctl) {
         const char *start = arena_printf(arena, "ExecStartPre=%s wait ", ctl);
 

@@ -13,7 +13,7 @@ static void require(bool holds, const char *what) {
         abort();
 }
 
-/* In memory if possible: the programs wait until what they store is on disk. Some tests execute what they write. */
+/* In memory if possible, because the programs use fsync(2). Some tests execute files, so not with noexec. */
 static const char *temporary_directory(void) {
         const char *chosen = getenv("TMPDIR");
         struct statvfs memory;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is written, and what is made of the answer: pools as stories (apply.stories), transparent huge pages, the ledger
- * on disk, and who belongs to a unit. The test plays the kernel between writing and reading back.
+/* Writes and their results: pools as stories (apply.stories), transparent huge pages, the ledger on disk, and the processes
+ * of a unit. The test plays the kernel between writing and reading back.
  *
- *     config a Pages=4 PageSize=1G     as config_line() takes it
- *     pool 1 2M 100                    the pool has so many pages, all of them free; `ours`: they are ours to give back
+ *     config a Pages=4 PageSize=1G     a line for config_line()
+ *     pool 1 2M 100                    the pool has so many free pages; `ours`: added by hugeplan
  *     hold, unit                       lines of running_make()
- *     plan -> 1:2M:0->4                the steps of the plan, which is made of what is there now
- *     most 40, room 61, reserved 30    the kernel gives no more pages of 2M; has so many MiB free; others have mapped so many
- *     after-write reserved=1 surplus=5 what becomes so as soon as a write is over
- *     all -> 1G@0:write1               all that is done to carry the plan out; `next`, `perform` and `done EPERM`: a move
+ *     plan -> 1:2M:0->4                makes a plan; answers its steps
+ *     most 40, room 61, reserved 30    a pool gets so many pages of 2M at most; free MiB; pages reserved by others
+ *     after-write reserved=1 surplus=5 counts after the next write
+ *     all -> 1G@0:write1               applies the plan; answers all moves; `next`, `perform` and `done EPERM`: one move
  */
 
 #include "apply/apply.h"
@@ -38,7 +38,7 @@ static void set_pool(const Tree *tree, unsigned node, unsigned kib, uint64_t pag
         tree_write(tree, pool_path(tree, node, kib, "surplus_hugepages"), "0\n");
 }
 
-/* On top of what is there. */
+/* Added to the present counts. */
 static void add_surplus(const Tree *tree, unsigned node, uint64_t surplus) {
         uint64_t pages = 0;
 
@@ -93,7 +93,7 @@ typedef struct Story {
         Plan *plan;
         Apply *apply;
         ApplyOperation operation;
-        uint64_t most_pages; /* that a pool of 2M gets */
+        uint64_t most_pages; /* pages that a pool of 2M gets at most */
         uint64_t free_bytes; /* of the node that is written to; 0: more than enough */
         uint64_t reserved_after, surplus_after;
         bool is_after;
@@ -148,7 +148,7 @@ static const char *do_running(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* 2M pages are too fragmented to be had. */
+/* Memory is too fragmented for more pages of 2M. */
 static const char *do_fragmented(void *context, const StoryLine *line) {
         *vec_push(line->arena, &((Story *) context)->limits) =
                 (PoolLimit){.page_size_bytes = 2 * MIB, .reason = {.kind = REASON_FRAGMENTED}};
@@ -322,7 +322,7 @@ static const char *do_results(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* What the next plan is told of pools that stay below their targets. */
+/* The limits for the next plan, of pools that stay below their targets. */
 static const char *do_limits(void *context, const StoryLine *line) {
         const Story *story = context;
         Text text = text_in(line->arena);
@@ -397,14 +397,14 @@ TREE_TEST(thp) {
                 (HostWrite){"/sys/kernel/mm/transparent_hugepage/none/enabled", "never"};
         *vec_push(tree->arena, &plan.writes) =
                 (HostWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
-        /* The first error is told, the rest is done all the same. */
+        /* The first error is returned; the rest is done. */
         assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), -ENOENT);
         assert_text(path, "/sys/kernel/mm/transparent_hugepage/none/enabled");
         assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"), "never");
         assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
 }
 
-/* Switching changes vm.min_free_kbytes: a link makes the two one file. */
+/* Enabling transparent huge pages changes vm.min_free_kbytes. A link makes the two one file. */
 TREE_TEST(thp_min_free) {
         const char *path = NULL;
         ThpPlan plan = {.policy = THP_NEVER};
@@ -413,11 +413,11 @@ TREE_TEST(thp_min_free) {
         tree_link(tree, "/proc/sys/vm/min_free_kbytes", "/enabled");
         *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
         assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), 0);
-        assert_null(path); /* of nothing that has failed */
+        assert_null(path); /* of a write that succeeded */
         assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
 }
 
-/* What cannot be put back is told, unless something was before it: files hold four bytes here. */
+/* A failed restore is reported, unless an error came before it. Files can have four bytes here. */
 TREE_TEST(thp_min_free_not_restored) {
         static const char broken[] = "/sys/kernel/mm/transparent_hugepage/none/enabled";
         struct rlimit before;
@@ -447,7 +447,7 @@ TREE_TEST(state) {
         const char *text = "x";
         Ledger *ledger = state_load(tree->root, tree->arena, "boot", &text);
 
-        assert_null(text); /* the first start in this boot is nothing to speak of */
+        assert_null(text); /* the first start in this boot needs no message */
         assert_int_equal(ledger->pools.n, 0);
         *vec_push(tree->arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 1, 2};
         assert_int_equal(state_save(tree->root, ledger), 0);
@@ -493,7 +493,7 @@ TREE_TEST(unit_cgroup) {
         assert_false(unit_cgroup_has_process(tree->root, "pg.service", 1));
         assert_false(unit_cgroup_has_process(tree->root, "pg.service", 20));
         assert_false(unit_cgroup_has_process(tree->root, "none.service", 10));
-        /* A user's own control group is no system service. */
+        /* A user's control group is no system service. */
         assert_false(unit_cgroup_has_process(tree->root, "pg2.service", 30));
 
         tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "memory\n");

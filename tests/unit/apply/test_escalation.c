@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Escalation against kernels that follow a script. The numbers are those of facts about real ones:
- * a write that gets fewer pages succeeds; writing again at once brings nothing; compaction moves
- * what is movable; reclaim frees what compaction then puts together. */
+/* Escalations on a simple kernel that behaves like real ones: a write may get fewer pages and succeed; writing again
+ * gets none; compaction moves movable pages; compaction can use what reclaim has freed. */
 
 #include "apply/escalation.h"
 #include "base/size.h"
 #include "support/story.h"
 
-/* A node that gives what it has in one piece. */
+/* A node's memory. */
 typedef struct Kernel {
-        uint64_t persistent;    /* of the pool */
-        uint64_t whole;         /* pages that can be had as memory is now */
-        uint64_t scattered;     /* pages' worth of free memory in pieces: compaction mends it */
-        uint64_t cached;        /* pages' worth of page cache: reclaim makes it scattered */
-        uint64_t pinned;        /* pages' worth that nothing brings back */
-        uint64_t compact_limit; /* how much one compaction mends */
-        uint64_t spoilt_in_10;  /* of ten reclaimed pages so many lie beside pinned memory */
+        uint64_t persistent;
+        uint64_t whole;         /* pages that fit into the memory as it is */
+        uint64_t scattered;     /* free memory in pieces, in pages: compaction makes it whole */
+        uint64_t cached;        /* page cache, in pages: reclaim makes it scattered */
+        uint64_t pinned;        /* memory that never becomes free, in pages */
+        uint64_t compact_limit; /* how much one compaction makes whole */
+        uint64_t spoilt_in_10;  /* so many of ten reclaimed pages are beside pinned memory */
         uint64_t keep_pages;    /* not part of the room */
         uint64_t usec_per_page;
         uint64_t now_usec;
         int write_error;
-        uint64_t to_pages;                /* what it is to have; 0: 100 */
+        uint64_t to_pages;                /* the target; 0: 100 */
         const EscalationOptions *options; /* NULL: the usual ones */
-        /* What was seen. */
+        /* Results. */
         uint64_t reclaimed_bytes;
         Text trace; /* "w100 r c w100" */
 } Kernel;
@@ -98,7 +97,7 @@ static void perform(Kernel *kernel, const EscalationMove *move) {
         }
 }
 
-/* Runs to the end; checks at every step what must never happen. */
+/* Runs to the end, and checks every step. */
 static Escalation escalate(Arena *arena, Kernel *kernel) {
         uint64_t to_pages = kernel->to_pages > 0 ? kernel->to_pages : 100;
         Escalation escalation = escalation_new(arena, page_bytes, to_pages,
@@ -111,7 +110,7 @@ static Escalation escalate(Arena *arena, Kernel *kernel) {
                 uint64_t before = kernel->persistent, start = kernel->now_usec;
 
                 assert_true(step < 500);
-                /* It says no more than what is to be done. */
+                /* A move has no other fields. */
                 assert_true(move.action == ESCALATION_WRITE || move.pages == 0);
                 assert_true(move.action == ESCALATION_RECLAIM || move.bytes == 0);
                 if (move.action == ESCALATION_DONE) {
@@ -135,7 +134,7 @@ static Escalation escalate(Arena *arena, Kernel *kernel) {
         }
 }
 
-/* "w100 c w100: 100 pages, 1 rounds, 0 idle", and what is not as usual. */
+/* "w100 c w100: 100 pages, 1 rounds, 0 idle", and other unusual results. */
 static const char *escalated(Arena *arena, const Kernel *before) {
         Kernel kernel = *before;
         const Escalation escalation = escalate(arena, &kernel);
@@ -196,8 +195,8 @@ static const char *do_escalate(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(stories, "unit/apply/escalation", {"escalate", do_escalate})
 
-/* A slice that took about as long as it should is followed by one of its size, a quick one by eight times as
- * much, a slow one by a quarter, but never by less than one page. */
+/* After a slice that took about the expected time, the next one has the same size; after a quick slice eight times
+ * that, after a slow one a quarter, but at least one page. */
 TEST(slices_fit_time) {
         static const struct {
                 uint64_t page_size_bytes, usec, first, second;
@@ -225,7 +224,7 @@ TEST(slices_fit_time) {
         }
 }
 
-/* Memory that goes away between two slices is not asked for. */
+/* Memory that disappears between two slices is not requested. */
 TEST(room_is_looked_at_every_time) {
         Escalation escalation = escalation_new(arena, page_bytes, 1000, &usual);
         EscalationView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};
@@ -241,7 +240,7 @@ TEST(room_is_looked_at_every_time) {
         assert_int_equal(move.pages, 522);
 }
 
-/* A reclaim or compaction that fails is no reason to stop: EAGAIN is its way to say "not all". */
+/* A failed reclaim or compaction does not end the escalation: EAGAIN means "not all". */
 TEST(failed_reclaim_goes_on) {
         Escalation escalation = escalation_new(arena, page_bytes, 100, &usual);
         EscalationView view = {0, 1000 * page_bytes, 0, 1000 * page_bytes, 0};
@@ -263,7 +262,7 @@ TEST(failed_reclaim_goes_on) {
         assert_int_equal(escalation.write_error, 0);
 }
 
-/* Pages that come by themselves (a DBA's echo) end it, also beyond the target. */
+/* Pages that others add end the escalation, even beyond the target. */
 TEST(pool_grows_by_itself) {
         Escalation escalation = escalation_new(arena, page_bytes, 100, &usual);
         EscalationView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};

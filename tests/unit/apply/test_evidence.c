@@ -29,7 +29,7 @@ TEST(largest_block) {
         assert_int_equal(evidence_largest_block_bytes(now, 7), 0);
 }
 
-/* Pages that could be had at once are those in blocks that are large enough. */
+/* Only free blocks that are large enough can become pages immediately. */
 TEST(ready_pages) {
         Topology *now = host_make(arena,
                                   "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
@@ -41,7 +41,7 @@ TEST(ready_pages) {
                          7 + 5 * 256 + 2 * 512 + 3 * 1024);
         assert_int_equal(evidence_ready_pages(now, 1, 2 * MIB), 0);
         assert_int_equal(evidence_ready_pages(now, 7, 2 * MIB), 0);
-        now->base_page_bytes = 64 * KIB; /* 2M are a block of order 5 */
+        now->base_page_bytes = 64 * KIB; /* 2M is a block of order 5 */
         assert_int_equal(evidence_ready_pages(now, 0, 2 * MIB), 5 * 8 + 2 * 16 + 3 * 32);
         assert_int_equal(evidence_largest_block_bytes(now, 0), 64 * MIB);
         now->base_page_bytes = 0;
@@ -68,7 +68,7 @@ TEST(fragmented) {
         assert_contains(reason.text, "fragmented (the size of its blocks is not known; comp");
 }
 
-/* The lists of free blocks end below a page of 1G: that they have none is no evidence. */
+/* Lists of free blocks end below 1G, so an empty list is no evidence for pages of that size. */
 TEST(beyond_the_lists) {
         Topology *now =
                 host_make(arena, "sizes 1G\nnode 0 total=64G free=60G\nblocks 0 9=0 10=9\n");
@@ -87,8 +87,8 @@ TEST(beyond_the_lists) {
                         "(its lists of free blocks end at 4M; 2 rounds of compaction)");
 }
 
-/* What is missing is what was wanted beyond what was reached: with as much free, and with as much in the page
- * cache, it could be there. */
+/* Missing pages are those between the target and the result. With as much free memory or page cache, there could be
+ * more pages. */
 TEST(just_enough) {
         ApplyResult shortfall = shortfall_of(0);
 
@@ -103,14 +103,14 @@ TEST(just_enough) {
         reason = evidence_of_shortfall(arena, less, &shortfall);
         assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
         assert_null(strstr(reason.remedy, "DropCaches=yes"));
-        /* Of a node that has gone nothing is free. */
+        /* A node that has disappeared has no free memory. */
         pool.node = 7;
         reason = evidence_of_shortfall(arena, enough, &shortfall);
         assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
         assert_contains(reason.text, "the node has 0 free, and 2G more would be needed");
 }
 
-/* Cache that reclaim left standing is worth a word, unless it may be dropped already. */
+/* Page cache that reclaim has not freed is mentioned, unless caches may be dropped. */
 TEST(cache_is_left) {
         const Topology *now = host_make(arena, host);
         ApplyResult shortfall = shortfall_of(0);

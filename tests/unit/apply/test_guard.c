@@ -20,7 +20,7 @@ TREE_TEST(written_and_removed) {
         assert_int_equal(guard_remove(tree->root), 0); /* there is none to remove */
 }
 
-/* Everybody may read what systemd-sysctl does, and nobody else change it. */
+/* The file is world-readable, and only root can change it. */
 TREE_TEST(mode) {
         struct stat st;
 
@@ -29,7 +29,7 @@ TREE_TEST(mode) {
         assert_int_equal(st.st_mode & 07777, 0644);
 }
 
-/* As it is already: its time says since when. */
+/* An unchanged file keeps its modification time. */
 TREE_TEST(not_written_again) {
         guard_write(tree->root, 300);
         const char *before = root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD);
@@ -38,7 +38,7 @@ TREE_TEST(not_written_again) {
         assert_text(root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD), before);
 }
 
-/* What stands in its way is told: the file would count at the next boot of systemd-sysctl. */
+/* A failure to remove the file is reported, because the file would apply at the next boot. */
 TREE_TEST(not_removed) {
         tree_mkdir(tree, PATH_SYSCTL_GUARD);
         assert_int_equal(guard_remove(tree->root), -EISDIR);

@@ -21,7 +21,7 @@ TEST(alignment_and_zero) {
         }
 }
 
-/* Large objects go behind the current block and do not spoil it; none overlap. */
+/* Large objects go behind the current block. No objects overlap. */
 TEST(large_objects) {
         enum { N = 64 };
         unsigned char *objects[N];
@@ -50,7 +50,7 @@ TEST(copies) {
         assert_non_null(arena_memdup(arena, NULL, 0));
 }
 
-/* Whether it fits where the next object would be or not: it is whole, and what comes after it is empty. */
+/* An object is whole, and the memory after it is empty, whether or not it fits into the block. */
 TEST(print) {
         enum { LENGTHS = 9000 };
 
@@ -75,7 +75,7 @@ TEST(freeing) {
         assert_null(arena_free(NULL));
 }
 
-/* An array whose size overflows ends the process; it never comes back too small. */
+/* An array whose size overflows ends the process. */
 TEST(overflow_ends) {
         const struct rlimit no_core = {0, 0};
         int status;
@@ -129,7 +129,7 @@ TEST(diag_format) {
         assert_text(diag_format(arena, &some), "is odd");
 }
 
-/* What is added is a copy: the caller's strings may change. */
+/* Diagnostics are copies, so the caller's strings may change. */
 TEST(diags_copy) {
         Diags diags = diags_in(arena);
         char text[] = "before";

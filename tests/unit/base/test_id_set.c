@@ -43,7 +43,7 @@ TEST(members) {
         assert_int_equal(id_set_next(&set, 1024), ID_SET_MAX);
 }
 
-/* Out of range: nothing is added, nothing is there, nothing is written beyond. */
+/* Out of range: nothing is added or written. */
 TEST(out_of_range) {
         IdSet set = {};
 

@@ -16,7 +16,7 @@ TEST(finds_by_name) {
         assert_null(index_find(index, NULL));
 }
 
-/* As it grows, too. */
+/* While it grows, too. */
 TEST(keeps_the_order_of_one_name) {
         Index *index = index_new(arena);
         enum { NAMES = 100, ROUNDS = 3 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* With a heap of its own, which is exhausted when the test says so: linked with --wrap=calloc. */
+/* Linked with --wrap=calloc, so that a test can exhaust the heap. */
 #include "base/arena.h"
 #include "base/memory.h"
 
@@ -36,7 +36,7 @@ static bool is_zeroed(const char *bytes, size_t size) {
         return true;
 }
 
-/* How many pieces of SIZE the reserve has, in a process of their own, for the one too many ends it. */
+/* How many objects of SIZE the reserve has. Counted in a child process, because one too many ends the process. */
 static int count_pieces(size_t size) {
         int output[2], status, n = 0;
 
@@ -71,7 +71,8 @@ TEST(reserve) {
         assert_int_equal(count_pieces(SIZE_MAX / 4), 0);
 }
 
-/* Pieces of all sizes that come and go in disorder: each is whole, and in the end it is all there again. */
+/* Objects of all sizes are allocated and freed in random order. Each keeps its content, and in the end the reserve
+ * is whole again. */
 TEST(pieces) {
         struct {
                 char *bytes;

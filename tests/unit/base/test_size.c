@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "support/story.h"
 
-/* What a parser must leave alone when it fails. */
+/* Outputs are unchanged on failure. */
 enum { UNTOUCHED = 4711 };
 
 /* ---- stories ---- */
@@ -68,7 +68,7 @@ TEST(format_page_count) {
         assert_text(format_page_count_and_size(arena, 1, GIB), "1 page of 1G (1G)");
 }
 
-/* Page sizes and whole units survive the way out and in. */
+/* Formatting and parsing again gives the same page size. */
 TEST(page_size_round_trip) {
         for (unsigned shift = 12; shift < 40; shift++) {
                 uint64_t bytes = 0;
@@ -106,7 +106,7 @@ TEST(products) {
                         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
                         n[k] = (seed ^ seed >> 29) >> (seed >> 58);
                 }
-                /* Against what the compiler makes of it, where the operands are of all lengths. */
+                /* Compared with the compiler's arithmetic, with operands of all lengths. */
                 uint64_t a = n[0];
                 uint64_t b = n[1];
                 uint64_t c = MAX(n[2], UINT64_C(1));

@@ -39,7 +39,7 @@ TEST(utf8_malformed) {
         assert_false(UTF8("\xF0\x90\x80("));
 }
 
-/* A sequence at the very end of an allocation is not read beyond (a sanitizer watches). */
+/* A sequence at the end of an allocation is not read beyond it (a sanitizer checks). */
 TEST(utf8_bounds) {
         static const char sequence[] = "\xF4\x8F\xBF\xBF";
 
@@ -87,7 +87,7 @@ TEST(wrap) {
         assert_text(wrap(arena, "one two three", 8), "* one\n  two\n  three\n");
         assert_text(wrap(arena, "one  two", 80), "* one two\n");
         assert_text(wrap(arena, "", 80), "* \n");
-        /* A word that is too long stands alone and is never cut. */
+        /* A word that is too long is on a line of its own, and never cut. */
         assert_text(wrap(arena, "a incomprehensibilities b", 8),
                     "* a\n  incomprehensibilities\n  b\n");
         assert_text(wrap(arena, "incomprehensibilities b", 8), "* incomprehensibilities\n  b\n");
@@ -118,7 +118,7 @@ TEST(printable) {
                                                   "2J"),
                             "??2J"); /* CSI as one character */
         assert_string_equal(text_printable(arena, "ab\xFF\xC3\xA4"), "ab???");
-        /* Marks that turn the direction of writing, and what is there without being seen. */
+        /* Characters that change the direction of text, and invisible ones. */
         assert_string_equal(text_printable(arena, "a\xE2\x80\xAE\xD8\x9C"
                                                   "b\xF3\xA0\x81\x81\xE2\x81\xA6\xEF\xBB\xBF"),
                             "a?????b??????????");

@@ -72,7 +72,7 @@ TEST(seek) {
                                  &all.items[i]);
         assert_null(VEC_SEEK(number, &all, 1 + (int) *number));
         assert_null(ARRAY_SEEK(number, array, 0, 0));
-        /* What is in no order is found too. */
+        /* An unsorted array is searched, too. */
         all.items[8] = 0;
         all.items[0] = 8;
         assert_ptr_equal(VEC_SEEK(number, &all, 8 < *number ? -1 : 8 > *number), &all.items[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What others would leave in the pools, and what of it becomes ours. */
+/* Pages that other settings would leave in the pools, and how many of them become instances'. */
 
 #include "check/import.h"
 #include "engines/engine.h"
@@ -34,7 +34,7 @@ static SetPagesList set_of(Arena *arena, const Topology *topology, const Entry *
                                    .setting_sources = sources_of(arena, topology, settings, n)});
 }
 
-/* "2M 0:10 1:20 by node", one to a line. */
+/* "2M 0:10 1:20 by node", one per line. */
 static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
         const Topology *topology = host_make(arena, host);
         const SetPagesList list = set_of(arena, topology, settings, n, NULL);
@@ -63,20 +63,20 @@ TEST(order) {
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=101"}), "2M 0:51 1:50\n");
         assert_text(PAGES({LINE, "hugepages=200 hugepagesz=1G hugepages=0:3,1:1"}),
                     "1G 0:3 1:1 by node\n2M 0:100 1:100\n");
-        /* What comes later is what stays, also where it is less. */
+        /* The later setting wins, even if it is smaller. */
         assert_text(PAGES({LINE, "hugepages=200"}, {SYSCTL, "vm.nr_hugepages=100"}),
                     "2M 0:50 1:50\n");
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"}, {TMP, "w " NODE_1 " - - - - 70"}),
                     "2M 0:50 1:70 by node\n");
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100\nvm.nr_hugepages=0"}), "2M 0:0 1:0\n");
-        /* Nobody knows when these act: the larger number counts. */
+        /* The order of these is unknown: the larger number counts. */
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
                           {TUNED, "[sysctl]\nvm.nr_hugepages=60\n[sysfs]\n" NODE_1 "=20"}),
                     "2M 0:50 1:50 by node\n");
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
                           {SYSFS, "kernel/mm/hugepages/hugepages-2048kB/nr_hugepages=300"}),
                     "2M 0:150 1:150\n");
-        /* What is not read says no number. */
+        /* An unreadable setting has no number. */
         assert_text(PAGES({SCRIPT, "echo 300 > /proc/sys/vm/nr_hugepages"}), "");
         assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
                           {SETTING_SOURCE_SYSCTL, "/etc/sysctl.conf", "vm.nr_hugepages=60"}),
@@ -84,7 +84,7 @@ TEST(order) {
         assert_text(PAGES({SYSCTL, "vm.hugetlb_shm_group=5\nvm.nr_hugepages=many"}), "");
 }
 
-/* What stands is what is set, where that is more; but not what hugeplan has reserved itself. */
+/* Present pages count if they are more, without those that hugeplan has added. */
 TEST(existing) {
         const Topology *topology = host_make(
                 arena,
@@ -108,7 +108,7 @@ TEST(existing) {
         assert_int_equal(list.items[0].pages, 120);
 }
 
-/* An instance that has some, a database that was found, and the rest by the nodes' shares. */
+/* An instance with a size, a database that was found, and the rest by the nodes' shares. */
 TEST(rest) {
         const Topology *topology = host_make(arena, host);
         const Config *config = config_line(arena, "20-a Pages=30");
@@ -147,7 +147,7 @@ TEST(rest) {
         assert_int_equal(import.files.n, 2);
         assert_text(import.files.items[0].text, "[Instance]\n");
         assert_text(import.files.items[1].path, "/etc/hugeplan.d/90-other-programs.conf");
-        /* 301 pages: 75 and 225 by the shares of 1 and 3, and one that division left. */
+        /* 301 pages: 75 and 225 by shares of 1 and 3, and one left by the division. */
         assert_contains(import.files.items[1].text, "NodeMemory=0:452M 1:150M\n");
         assert_contains(import.files.items[1].text, "vm.scope");
         assert_null(strstr(import.files.items[1].text, "mariadbd"));
@@ -156,7 +156,7 @@ TEST(rest) {
         assert_int_equal(import.lines.n, 2);
         assert_text(import_action_names[import.lines.items[0].action], "remove");
 
-        /* Who is on a node keeps that; of what is more than was set, all. */
+        /* Users on a node keep their pages; of pages beyond the setting, all. */
         NodePages nodes[] = {{.node = 1, .pages = 330}};
 
         users.list.items[1].pages = 330;
@@ -164,7 +164,7 @@ TEST(rest) {
         users.list.items[1].n_nodes = 1;
         const Import more = import_make(arena, &input);
 
-        /* The instance without a unit may be theirs: 30 of them are described. */
+        /* An instance without a unit may own the pages: 30 are described. */
         assert_int_equal(more.pages.items[0].rest_pages, 301);
         assert_contains(more.files.items[1].text, "NodeMemory=1:602M\n");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Kernel command lines: what the kernel makes of them, what is wrong with them, and what they should
- * say for a plan. */
+/* Kernel command lines: what the kernel takes from them, what is wrong with them, and the line for a plan. */
 
 #include "base/size.h"
 #include "check/kernel_args.h"
@@ -15,7 +14,7 @@ static const char host[] = "sizes 1G 2M\n"
 
 /* ---- reading ---- */
 
-/* With numa=off now, the nodes of a line without it cannot be known. */
+/* With numa=off now, the nodes without it are unknown. */
 TEST(other_nodes) {
         static const char line[] = "hugepagesz=1G hugepages=1:4";
         Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=128G free=100G\n");
@@ -112,7 +111,7 @@ TEST(numbers) {
 
 typedef struct Advised {
         KernelAdvice *advice;
-        char *changes; /* "-FROM +TO ?UNCLEAR", one to a line */
+        char *changes; /* "-FROM +TO ?UNCLEAR", one per line */
         char *ids;     /* of the problems */
 } Advised;
 
@@ -144,9 +143,9 @@ static Advised advise(Arena *arena, const char *host_text, const Config *config,
         return (Advised){advice, changes_text(arena, advice), text_strip(arena, text_string(&ids))};
 }
 
-/* The host as it is when nothing of the command line was granted, and when all was. */
+/* The host without any page of the command line, and with all of them. */
 #define EMPTY "sizes 1G 2M\nnode 0 total=64G free=60G\nnode 1 total=64G free=60G\n"
-/* What such a line gives is taken, and hugeplan reserves the rest. */
+/* hugeplan reserves the pages that the line does not provide. */
 TEST(old_kernel_filled) {
         Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
                                               "node 1 total=64G free=50G 1G=4\n");
@@ -165,7 +164,7 @@ TEST(old_kernel_filled) {
                         "5.14.0-179.el9: hugeplan reserves the plan's pages at run time");
 }
 
-/* A node may lack the directory of a size, as nodes without memory do. */
+/* A node may lack the directory of a size, like nodes without memory. */
 TEST(node_without_pool) {
         Topology *topology = host_make(arena, EMPTY);
         const Config *config =
@@ -191,7 +190,7 @@ TEST(nothing_wanted) {
         assert_text(advised.advice->present, "hugepages=5");
 }
 
-/* What is shown, and pasted into a shell, has no control characters. */
+/* A line that is shown and pasted into a shell has no control characters. */
 TEST(printable) {
         Advised advised = advise(arena, host, config_line(arena, "a Pages=3"),
                                  "hugepagesz=1G\033[2J hugepages=3 numa=off\xff");

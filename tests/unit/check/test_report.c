@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reports: the verdict in one sentence, findings once each, what is not known. */
+/* Reports: the verdict in one sentence, each finding once, what is unknown. */
 
 #include "check/report.h"
 #include "support/testing.h"
@@ -94,7 +94,7 @@ TEST(verdicts) {
         assert_contains(report->sentence, "Instances: 3; may not start: 1; ");
 }
 
-/* Status, proofs and check may say the same. */
+/* Status, proofs and check may have the same finding. */
 TEST(findings_once) {
         Scene *scene = scene_new(arena);
         const Diag same = {.severity = SEVERITY_WARNING, .id = "x", .text = "the same"};
@@ -111,7 +111,7 @@ TEST(findings_once) {
         assert_text(report->findings.items[1].diag.text, "db cannot be judged: it cannot be seen");
 }
 
-/* A ledger that could not be read tells nothing, which is not that nothing was there. */
+/* An unreadable ledger is not an empty one. */
 TEST(left_out) {
         Scene *scene = scene_new(arena);
 

@@ -9,23 +9,23 @@
 
 enum { FILES_MAX = 10 };
 
-/* A host with an instance "db". What is left out is that of a sound host. */
+/* A host with an instance "db". Omitted members are those of a sound host. */
 typedef struct Case {
         Arena *arena;
         const char *config;   /* of 20-db.conf */
         const char *host;     /* section [Host] of 00-host.conf */
         const char *other;    /* 30-other.conf */
         const char *learned;  /* 20-db.conf.d/90-learned.conf */
-        const char *settings; /* what the product's own files say, one to a line */
-        const char *version;  /* and of which version they are */
+        const char *settings; /* settings of the product's files, one per line */
+        const char *version;  /* the version of the product */
         const char *topology;
-        const char *kernel; /* 6.12 */
+        const char *kernel; /* default: 6.12 */
         const char *boot_line;
         const char *sysctl;  /* /etc/sysctl.d/99.conf */
-        const char *thp;     /* what the kernel has */
-        const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
-        const char *running; /* as running_make() has it */
-        Outcome outcome;     /* of a look at its server; none: nobody has looked */
+        const char *thp;     /* the kernel's policy */
+        const char *held;    /* "UNIT PAGES" of 2M; "- PAGES" in a segment */
+        const char *running; /* for running_make() */
+        Outcome outcome;     /* of a look at the server; default: none */
         TestFile files[FILES_MAX];
 } Case;
 
@@ -46,7 +46,7 @@ static const Sources *case_sources(Arena *arena, const Case *c) {
         return test_sources(arena, n > 0 ? c->files : &(TestFile){"/none", ""}, MAX(n, (size_t) 1));
 }
 
-/* "NAME=VALUE" lines of /etc/db.conf; "@ORIGIN NAME=VALUE" stands elsewhere. */
+/* "NAME=VALUE" lines of /etc/db.conf; "@ORIGIN NAME=VALUE": of another source. */
 static Gathered *case_gathered(Arena *arena, const Case *c) {
         Gathered *gathered = ARENA_NEW(arena, Gathered);
         const char *rest = c->settings;
@@ -71,7 +71,7 @@ static Gathered *case_gathered(Arena *arena, const Case *c) {
         return gathered;
 }
 
-/* Without settings: what the files say, of which there are none mostly. */
+/* Without settings: the result of reading the files, which mostly do not exist. */
 static Figures case_figures(Arena *arena, const Case *c, const Config *config, const Plan *plan,
                             const Topology *topology) {
         Figures figures = {};
@@ -123,7 +123,7 @@ static PageUsers *case_page_users(Arena *arena, const Case *c) {
         return page_users;
 }
 
-/* As the one judge of that has it. */
+/* By the function that decides it for all. */
 static ProofList case_proofs(Arena *arena, const Case *c, const PageUsers *page_users,
                              const Plan *plan) {
         const PlanInstance *planned = plan_find(plan, "db");
@@ -154,7 +154,7 @@ static const Config *case_config(Arena *arena, const Case *c) {
                                      other, NULL);
 
         if (c->learned) {
-                /* What was learned counts with Memory=auto. */
+                /* Learned sizes apply with Memory=auto. */
                 InstanceConfig *instance = (InstanceConfig *) config_find(config, "db");
 
                 instance->memory_kind = MEMORY_AUTO;
@@ -163,7 +163,7 @@ static const Config *case_config(Arena *arena, const Case *c) {
         return config;
 }
 
-/* The host's files as they will be. */
+/* The files as they will be. */
 static Overlay case_after(Arena *arena, const Sources *sources, const Config *config,
                           const Plan *plan, const Topology *topology) {
         Accounts accounts = accounts_read(arena, sources);
@@ -183,7 +183,7 @@ static Overlay case_after(Arena *arena, const Sources *sources, const Config *co
         return host_after(arena, sources, config, plan, &host->writes, dropins);
 }
 
-/* As the probe does. */
+/* Like the probe. */
 static uint64_t read_limit(Arena *arena, const Sources *sources, const char *path) {
         SourceText text = source_read(sources, arena, path);
         uint64_t limit;
@@ -225,7 +225,7 @@ static const char *idle_text(Arena *arena, const HostView *view) {
         return text.string;
 }
 
-/* What keeps the units, as their files are, from the pages of the instances. */
+/* Limits that keep units from the pages of their instances. */
 static const char *access_text(Arena *arena, const HostView *view) {
         const LoadedUnitInput input = {.config = view->config,
                                        .plan = view->plan,
@@ -242,12 +242,12 @@ static const char *access_text(Arena *arena, const HostView *view) {
         return problems_text(arena, &problems);
 }
 
-/* What else is said of a host. */
-typedef struct Said {
+/* Other facts about the host. */
+typedef struct OtherFindings {
         const char *idle, *access;
-} Said;
+} OtherFindings;
 
-static Findings judge_and_look(Arena *arena, const Case *c, Said *ret) {
+static Findings judge_and_look(Arena *arena, const Case *c, OtherFindings *ret) {
         const Config *config = case_config(arena, c);
         Topology *topology = host_make(arena, c->topology ? c->topology : ONE_NODE);
         Diags problems = diags_in(arena);
@@ -293,15 +293,15 @@ static Findings judge_and_look(Arena *arena, const Case *c, Said *ret) {
                 .setting_sources = case_setting_sources(arena, c, topology),
         };
 
-        *ret = (Said){idle_text(arena, &input), access_text(arena, &input)};
+        *ret = (OtherFindings){idle_text(arena, &input), access_text(arena, &input)};
         conflicts_add(arena, &input, &conflicts);
         return rules_judge(arena, &input, &conflicts);
 }
 
 static Findings judge(Arena *arena, const Case *c) {
-        Said said;
+        OtherFindings others;
 
-        return judge_and_look(arena, c, &said);
+        return judge_and_look(arena, c, &others);
 }
 
 static const Finding *find(const FindingList *list, const char *id) {
@@ -313,8 +313,8 @@ static const Finding *find(const FindingList *list, const char *id) {
 
 /* ---- rules.stories ---- */
 
-/* For each rule: a story in which it is silent, and one in which it speaks. */
-static bool is_told[RULE_KINDS][2];
+/* Each rule has a story without a finding and one with a finding. */
+static bool has_story[RULE_KINDS][2];
 
 static const char *do_file(void *context, const StoryLine *line) {
         Case *c = context;
@@ -335,38 +335,38 @@ static const char *do_looked(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* What the rule says. */
+/* The text of the finding. */
 static const char *do_rule(void *context, const StoryLine *line) {
         const Findings findings = judge(line->arena, context);
         const Finding *finding = find(&findings.list, line->words[1]);
 
         for (size_t i = 0; i < RULE_KINDS; i++)
                 if (text_equals(rules[i].id, line->words[1]))
-                        is_told[i][finding != NULL] = true;
+                        has_story[i][finding != NULL] = true;
         assert_true(!finding || finding->diag.remedy);
         return finding ? diag_format(line->arena, &finding->diag) : NULL;
 }
 
 static const char *do_idle(void *context, const StoryLine *line) {
-        Said said;
+        OtherFindings others;
 
-        judge_and_look(line->arena, context, &said);
-        return said.idle;
+        judge_and_look(line->arena, context, &others);
+        return others.idle;
 }
 
 static const char *do_access(void *context, const StoryLine *line) {
-        Said said;
+        OtherFindings others;
 
-        judge_and_look(line->arena, context, &said);
-        return *said.access ? said.access : NULL;
+        judge_and_look(line->arena, context, &others);
+        return *others.access ? others.access : NULL;
 }
 
-/* One of the texts of a case. */
+/* A member of the case. */
 static const char *set_text(void *context, const StoryLine *line) {
         Case *c = context;
         const struct {
                 const char *name, **text;
-                bool has_lines; /* a word each */
+                bool has_lines; /* one word each */
         } texts[] = {
                 {"config", &c->config, true},
                 {"host", &c->host, true},
@@ -407,10 +407,10 @@ TEST(each_rule) {
 
         story_tell("unit/check/rules", &teller);
         for (size_t i = 0; i < RULE_KINDS; i++)
-                for (int speaks = 0; speaks < 2; speaks++)
-                        if (!is_told[i][speaks])
-                                fail_msg("no story in which %s %s", rules[i].id,
-                                         speaks ? "speaks" : "is silent");
+                for (int has_finding = 0; has_finding < 2; has_finding++)
+                        if (!has_story[i][has_finding])
+                                fail_msg("no story of %s with %s", rules[i].id,
+                                         has_finding ? "a finding" : "no finding");
 }
 
 /* ---- around the rules ---- */
@@ -468,7 +468,7 @@ TEST(nearest) {
         assert_text(rule_nearest("pg-tri"), "pg-try");
         assert_text(rule_nearest("conflict-sysctrl"), "conflict-sysctl");
         assert_text(rule_nearest("my_off"), "my-off");
-        /* Of two that are as near, the first; and nothing that is as far as the word is long. */
+        /* Of two rules at the same distance, the first; none at a distance of the whole word. */
         assert_text(rule_nearest("ora-am"), "ora-amm");
         assert_text(rule_nearest("ora-sm"), "ora-shm");
         assert_null(rule_nearest("try"));
@@ -511,7 +511,7 @@ TEST(unit_sizes) {
         assert_int_equal(unit_size_parse(arena, "much", &bytes), -EINVAL);
 }
 
-/* A word that is no reason is none, and nothing is made of it. */
+/* An unknown word is no reason, and has no effect. */
 TEST(reason_words) {
         ReasonKind kind = REASON_RELEASED;
 

@@ -11,14 +11,14 @@ static const char host_text[] = "sizes 2M\nnode 0 total=16G free=15G\n";
 static Suggestions suggest_for(Arena *arena, const Config *config, const Sources *sources,
                                const Processes *processes, const char *segments) {
         const SourcesGatherer here = figures_gatherer(sources);
-        static const Processes nobody;
+        static const Processes no_processes;
         const SuggestInput input = {
                 .arena = arena,
                 .config = config ? config : config_make(arena, NULL),
                 .topology = host_make(arena, host_text),
                 .sources = sources,
                 .gatherer = &here.gatherer,
-                .processes = processes ? processes : &nobody,
+                .processes = processes ? processes : &no_processes,
                 .sysv_segments = segments,
         };
 
@@ -47,7 +47,7 @@ static const TestFile debian[] = {
         {"/var/lib/postgresql/15/main/PG_VERSION", "15\n"},
 };
 
-/* The drop-in is one that hugeplan itself takes without a word. */
+/* hugeplan accepts its own drop-in without a problem. */
 static void assert_accepted(Arena *arena, const Suggestion *suggestion) {
         const Config *config =
                 config_make(arena, strrchr(suggestion->path, '/') + 1, suggestion->text, NULL);
@@ -73,7 +73,7 @@ TEST(debian_cluster) {
         assert_accepted(arena, one);
 }
 
-/* The unit of PostgreSQL's own manual, under a name of the administrator's. */
+/* The unit of PostgreSQL's manual, under another name. */
 TEST(found_by_program) {
         const Sources *sources = TEST_SOURCES(
                 arena,
@@ -114,7 +114,7 @@ TEST(described_already) {
         assert_text(one->described, "/etc/hugeplan.d/20-pg.conf");
 }
 
-/* A running postmaster of a cluster that was found is the same database. */
+/* A running postmaster of a known cluster is the same database. */
 TEST(running) {
         Processes processes = {};
 
@@ -126,7 +126,7 @@ TEST(running) {
 
         only(&found);
 
-        /* By itself it is one, too. */
+        /* Without a known cluster, the postmaster is one. */
         const TestFile data[] = {
                 {"/srv/pg/postgresql.conf", "shared_buffers = 1GB\n"},
                 {"/srv/pg/PG_VERSION", "15\n"},
@@ -141,8 +141,8 @@ TEST(running) {
         assert_accepted(arena, only(&found));
 }
 
-/* Nobody is made to write what would break the file, or its meaning. */
-/* In a container the same path is another cluster's; what the host has there is not read for it. */
+/* No suggestion has values that would break the file or change its meaning. */
+/* In a container the same path belongs to another cluster, so the host's files are not read for it. */
 TEST(containers) {
         Processes processes = {};
         Process process = process_of(arena, "postgres", "libpod-12.scope",
@@ -185,7 +185,7 @@ TEST(hostile_processes) {
         }
 }
 
-/* Its gate would refuse it, so it is not proposed. */
+/* The gate would refuse this database, so it is not proposed. */
 TEST(unknown_size) {
         const TestFile broken[] = {
                 {"/etc/postgresql/15/main/postgresql.conf", "shared_buffers = many\n"},
@@ -211,7 +211,7 @@ TEST(transparent_only) {
         assert_accepted(arena, one);
 }
 
-/* It is said that it was found, and why there is nothing to do. */
+/* The report says that it was found, and why there is nothing to do. */
 TEST(nothing_wanted) {
         const TestFile files[] = {
                 {"/usr/lib/systemd/system/valkey-server.service",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is made of texts, as stories (support/story.h): a host, configuration and files in, a text out.
+/* Stories (support/story.h) with a host, configuration and files as input and a text as result.
  *
- *     file PATH TEXT | link PATH TARGET | unreadable PATH | no-files      of the host
+ *     file PATH TEXT | link PATH TARGET | unreadable PATH | no-files      files of the host
  *     conf NAME TEXT | no-config | config a Pages=10; b Pages=1           /etc/hugeplan.d; config_line()
- *     host TEXT | release 5.10.0                                          host_make(); the kernel's
- *     demand, dropins, dropin, advice, line, remedy, unit, conflicts      and what sets huge pages: sysctl, tmpfiles...
+ *     host TEXT | release 5.10.0                                          host_make(); the kernel's release
+ *     demand, dropins, dropin, advice, line, remedy, unit, conflicts      results; others: sysctl, tmpfiles...
  */
 
 #include "base/size.h"
@@ -32,7 +32,7 @@ typedef struct Texts {
 
 /* ---- what there is ---- */
 
-/* Behind the word I. */
+/* The text after word I. */
 static char *text_behind(const StoryLine *line, size_t i) {
         const char *rest = line->rest;
 
@@ -101,7 +101,7 @@ static Topology *topology_of(const Texts *texts) {
 
 /* ---- demand and drop-ins ---- */
 
-/* What an instance wants: the nodes, and for each page size how many, on which nodes. */
+/* The demand of an instance: its nodes, and for each page size the pages. */
 static const char *demand_text(Arena *arena, const DemandInstance *demand) {
         Text text = text_in(arena);
 
@@ -135,7 +135,7 @@ static const char *do_demand(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* "dropins": of which units; "dropin UNIT": its text, of lines that are meant only. */
+/* "dropins": the units; "dropin UNIT": the text, which has expected lines only. */
 static const char *do_dropin(void *context, const StoryLine *line) {
         const Config *config = config_of(context);
         const DropinInput input = {
@@ -266,7 +266,7 @@ static LoadedUnits load(Arena *arena, const Config *config, const Sources *sourc
         return units;
 }
 
-/* What `check` says of the units that instances name; "match daemon": what the daemon does. */
+/* Findings of `check` about the units of instances; "match daemon": those of the daemon. */
 static const char *do_match(void *context, const StoryLine *line) {
         const Texts *texts = context;
         Arena *arena = line->arena;
@@ -329,7 +329,7 @@ static const char *do_setting(void *context UNUSED, const StoryLine *line) {
                                                                     text_behind(line, 0)));
 }
 
-/* "conflicts FORMAT TEXT": which entries stand against the plan. */
+/* "conflicts FORMAT TEXT": entries that contradict the plan. */
 static const char *do_conflicts(void *context, const StoryLine *line) {
         const Topology *topology = host_make(line->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\n"
                                                           "thp never 64K=inherit 2M=inherit\n");

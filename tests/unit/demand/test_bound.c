@@ -6,12 +6,12 @@
 
 #define AUTO "[Instance]\nEngine=postgresql\nUnit=pg.service\n"
 
-/* What may be learned of an instance, wherever that comes from: 16G on two nodes, 80% of each for learned sizes. */
+/* The bounds of learned sizes: 16G on two nodes, 80% of each for learned sizes. */
 TEST(bounds) {
         static const struct {
                 const char *file;
                 uint64_t pages;
-                const char *wrong; /* NULL: it may be */
+                const char *wrong; /* NULL: accepted */
         } rows[] = {
                 {AUTO "Memory=auto\n", 6552, NULL},
                 {AUTO "Memory=auto\n", 6554,
@@ -30,7 +30,7 @@ TEST(bounds) {
                 {AUTO "Memory=auto:4G\n", UINT64_MAX / 2,
                  "it is 9,223,372,036,854,775,807 pages of 2M (16E), and this host "
                  "has 16G of memory"},
-                /* The administrator's own word is bound by what the host can give, when it is planned. */
+                /* The administrator's own size is bounded by the plan. */
                 {AUTO "Memory=15G\n", 8192, NULL},
         };
         const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=8G free=6G\n"
@@ -47,7 +47,7 @@ TEST(bounds) {
         }
 }
 
-/* A key that is taken back takes its bound along. */
+/* Resetting a key also removes its bound. */
 TEST(bound_is_taken_back) {
         const Config *config = config_make(arena, "20-pg.conf", AUTO "Memory=auto:4G\n",
                                            "20-pg.conf.d/10.conf", "[Instance]\nMemory=\n", NULL);

@@ -32,7 +32,7 @@ TEST(engine_rule) {
         assert_text(demand->options[0].sizing.steps.items[0].what, "shared_buffers");
 }
 
-/* The name of its unit says of which version it is, and explain that it does. */
+/* The unit's name tells the version, and explain says so. */
 TEST(version_of_unit) {
         const DemandOption *any =
                 demand_of(arena, two_nodes, "Engine=postgresql\nMemory=4G\nUnit=pg.service")
@@ -67,7 +67,7 @@ static const DemandInstance *automatic(Arena *arena, const char *learned, const 
         return &demand_compute(arena, config, host_make(arena, two_nodes), figures)->instances[0];
 }
 
-/* A figure is of one instance and of one page size; without any there is nothing to plan with. */
+/* A figure belongs to one instance and one page size. Without figures there is no plan. */
 TEST(figures) {
         Figures figures = {};
         const DemandInstance *demand = automatic(arena, "", NULL);
@@ -83,7 +83,7 @@ TEST(figures) {
         assert_text(demand->options[0].sizing.caveat, "found");
 }
 
-/* One that says why there is none says so for all page sizes. */
+/* A reason for a missing figure applies to all page sizes. */
 TEST(wrong_figure) {
         Figures figures = {};
         Figure *wrong = vec_push((Arena *) arena, &figures);
@@ -99,7 +99,7 @@ TEST(wrong_figure) {
         assert_text(demand->reason.remedy, "make some");
 }
 
-/* What was learned is taken where no figure is better, be it a single page. */
+/* Learned pages are used if no figure is better, even a single page. */
 TEST(learned) {
         Figures figures = {};
         const DemandInstance *demand =

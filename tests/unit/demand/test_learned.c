@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is made of a lesson, and what is written of it: the file that is written is read back as a
- * drop-in, whatever strangers have put into their settings. */
+/* The result of a lesson and its file. The file is read back as a drop-in, whatever text is in the owner's settings. */
 
 #include "config/config.h"
 #include "demand/figures.h"
@@ -12,7 +11,7 @@
 
 static const uint64_t page_bytes = 2 * MIB;
 
-/* An instance with what its 90-learned.conf holds (NULL: none). */
+/* An instance with this content of 90-learned.conf (NULL: none). */
 static const InstanceConfig *instance_of(Arena *arena, const char *learned) {
         const char *text = "[Instance]\nEngine=mariadb\nMemory=auto\n";
         const Config *config =
@@ -31,7 +30,7 @@ static Figure figure_of(uint64_t size_bytes, uint64_t pages) {
                                    .bytes = size_bytes * pages}};
 }
 
-/* As the rule says; and as the server does, where that is not 0. */
+/* By the formula, and by the server if that is not 0. */
 static Lesson lesson_of(Arena *arena, const InstanceConfig *instance, uint64_t by_rule,
                         uint64_t pages) {
         Lesson lesson = {.instance = instance, .version = "15.18", .is_exact = pages > 0};
@@ -54,7 +53,7 @@ static const char exact[] = "Pages=2M:1081\nX-Version=15.18\nX-Exact=yes\nX-Rule
 TEST(asked) {
         assert_int_equal(use_of(arena, NULL, 1113, 1081, NULL), LESSON_LEARN);
         assert_int_equal(use_of(arena, exact, 1113, 1081, NULL), LESSON_SAME);
-        /* More, less, by another rule, of another version. */
+        /* More, less, by another formula, of another version. */
         assert_int_equal(use_of(arena, exact, 1200, 1180, NULL), LESSON_LEARN);
         assert_int_equal(use_of(arena, exact, 600, 537, NULL), LESSON_LEARN);
         assert_int_equal(use_of(arena, exact, 1114, 1081, NULL), LESSON_LEARN);
@@ -69,14 +68,14 @@ TEST(asked) {
                          LESSON_LEARN);
 }
 
-/* A server that cannot be asked, and files that can be read. */
+/* A server that cannot be asked, with readable files. */
 TEST(not_asked) {
         assert_int_equal(use_of(arena, exact, 1113, 0, "it hangs"), LESSON_KEEP);
-        /* No last figure, or settings that have changed: the estimate. */
+        /* Without a last figure, or with changed settings: the estimate. */
         assert_int_equal(use_of(arena, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
         assert_int_equal(use_of(arena, exact, 2200, 0, "it hangs"), LESSON_LEARN);
         assert_int_equal(use_of(arena, exact, 600, 0, "it hangs"), LESSON_LEARN);
-        /* An upgrade: the same settings take more in another version. */
+        /* After an upgrade the same settings take more. */
         Lesson lesson = lesson_of(arena, instance_of(arena, exact), 1113, 0);
 
         lesson.unasked = "it hangs";
@@ -87,11 +86,11 @@ TEST(not_asked) {
                                 "Pages=2M:1113\nX-Version=15.18\nX-Exact=no\nX-Rule=2M:1113\n",
                                 1113, 0, "it hangs"),
                          LESSON_SAME);
-        /* An engine without a question: the rule is all there is. */
+        /* An engine that cannot be asked: only the formula. */
         assert_int_equal(use_of(arena, exact, 1113, 0, NULL), LESSON_LEARN);
 }
 
-/* The larger of the last figure and the rule's counts for one that cannot be asked with its new settings. */
+/* The larger of the last figure and the formula's result, for a server that cannot be asked with its new settings. */
 TEST(larger) {
         static const struct {
                 const char *learned, *unasked;
@@ -175,7 +174,7 @@ TEST(text) {
                     "X-Settings=0000000000000000\n"); /* none of them is MariaDB's */
 }
 
-/* Settings that take the same by the rule may take a page more in truth. */
+/* Settings with the same result by the formula may take a page more. */
 TEST(other_settings) {
         Gathered gathered = {};
         Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 0);
@@ -192,7 +191,7 @@ TEST(other_settings) {
         assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
 }
 
-/* What was found out while it ran is found out again before its next start, and not the other way round. */
+/* A figure learned while the unit ran is replaced before the next start, but not vice versa. */
 TEST(running) {
         Lesson lesson = lesson_of(arena, instance_of(arena, NULL), 1113, 0);
 
@@ -214,7 +213,7 @@ TEST(running) {
         assert_int_equal(lesson_use(&lesson), LESSON_SAME);
 }
 
-/* What is written is what is known after the next boot. */
+/* The file contains what is known after the next boot. */
 static void assert_read_back(Arena *arena, const Lesson *lesson) {
         const char *text = text_of(arena, lesson);
         const Config *config = config_make(arena, "20-db.conf", "[Instance]\nEngine=mariadb\n",
@@ -225,7 +224,7 @@ static void assert_read_back(Arena *arena, const Lesson *lesson) {
         again.instance = config_find(config, "db");
         again.unasked = NULL;
         assert_int_equal(lesson_use(&again), LESSON_SAME);
-        /* Comments, one section, six keys at most, and nothing else. */
+        /* Comments, one section, at most six keys, and nothing else. */
         for (const char *rest = text, *line; (line = text_next_word(arena, &rest, "\n"));)
                 assert_true(*line == '#' || text_equals(line, "[Instance]") ||
                             text_starts_with(line, "Pages=2M:") ||
@@ -259,7 +258,7 @@ TEST(read_back) {
         }
 }
 
-/* Of an engine that reserves nothing, the version and what it wants. */
+/* For an engine that reserves nothing: the version, and its preference. */
 TEST(version_only) {
         const Config *config = config_line(arena, "m Engine=mongodb");
         Lesson lesson = {.instance = config_find(config, "m"), .version = "8.0.4"};
@@ -282,8 +281,8 @@ TEST(version_only) {
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }
 
-/* A given size leaves open which memory it is: MySQL before 8.0.27 takes System V segments, for which it needs the
- * group. So the version is learned, where nothing says the kind of memory. */
+/* An explicit size does not tell the kind of memory: MySQL before 8.0.27 uses System V segments, which need the
+ * group. The version is therefore learned if nothing else tells the kind. */
 TEST(version_of_given_size) {
         static const struct {
                 const char *keys, *version;
@@ -317,7 +316,7 @@ TEST(version_of_given_size) {
         }
 }
 
-/* What was learned for one page size is no reason to derive the other one's anew. */
+/* A figure learned for one page size does not make the other one's formula run again. */
 TEST(partly_learned) {
         const Sources *sources =
                 TEST_SOURCES(arena, {"/etc/my.cnf", "[mysqld]\nlarge_pages\n"
@@ -338,7 +337,7 @@ TEST(partly_learned) {
                              NULL);
         assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_UNLEARNED).n, 0);
         assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_ALL).n, 2);
-        /* A size that this host does not have cannot be learned. */
+        /* A page size that this host does not have cannot be learned. */
         topology = host_make(arena, "sizes 2M\nnode 0 total=16G free=15G\n");
         config =
                 config_make(arena, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n", NULL);

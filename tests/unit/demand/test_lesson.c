@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a database's gate says, which its owner may have written: all of it arrives, or none. */
+/* Reports of a database's gate, which the owner may have written: all of a report is taken, or nothing. */
 
 #include "demand/learned.h"
 #include "support/story.h"
@@ -20,7 +20,7 @@ static Figure figure_of(const Gathered *gathered, uint64_t pages, bool is_exact)
                                    .is_exact = is_exact}};
 }
 
-/* Asked, with one setting. */
+/* With one setting, by asking the server. */
 static Lesson lesson_of(Arena *arena) {
         Gathered *gathered = ARENA_NEW(arena, Gathered);
         Lesson lesson = {.instance = instance_of(arena, "postgresql")};
@@ -43,26 +43,27 @@ static int take_json(Arena *arena, json_t *json, const char *engine, Learned *re
         return r;
 }
 
-/* As it comes from another process: nothing of it is lost, and it makes the same file. */
+/* A report from another process loses nothing, and makes the same file. */
 TEST(comes_whole) {
         Lesson lesson = lesson_of(arena);
 
         lesson.version = "15.18";
         lesson.gathered = lesson.by_rule.items[0].gathered;
         for (int i = 0; i < 8; i++) {
-                Learned told = {};
+                Learned read = {};
 
                 lesson.is_exact = i & 1;
                 lesson.is_of_running = i & 2;
                 if (i & 4)
                         lesson.by_rule = (Figures){};
-                const Learned said = learned_of(arena, &lesson);
+                const Learned reported = learned_of(arena, &lesson);
 
-                assert_int_equal(take_json(arena, learned_to_json(&said), "postgresql", &told), 0);
-                assert_text(learned_format(arena, lesson.instance, &told, "a day"),
-                            learned_format(arena, lesson.instance, &said, "a day"));
-                assert_int_equal(told.is_exact, lesson.is_exact);
-                assert_int_equal(told.is_of_running, lesson.is_of_running);
+                assert_int_equal(take_json(arena, learned_to_json(&reported), "postgresql", &read),
+                                 0);
+                assert_text(learned_format(arena, lesson.instance, &read, "a day"),
+                            learned_format(arena, lesson.instance, &reported, "a day"));
+                assert_int_equal(read.is_exact, lesson.is_exact);
+                assert_int_equal(read.is_of_running, lesson.is_of_running);
         }
 }
 
@@ -90,7 +91,7 @@ static Reason beyond(Arena *arena, const Config *config, const Topology *topolog
         return learned_beyond(arena, config, lesson->instance, topology, &pages);
 }
 
-/* What no host of that memory can have was not found out: it does not become the last figure. */
+/* A size that no host of this memory can have is not learned. */
 TEST(held_to_memory) {
         const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
         const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=4G free=3G\n"
@@ -119,7 +120,7 @@ TEST(held_to_memory) {
                 if (!row->wrong)
                         assert_int_equal(beyond(arena, &config, topology, &lesson).kind,
                                          REASON_NONE);
-                /* So it is with all that hand numbers of pages on. */
+                /* All functions that take numbers of pages act alike. */
                 PageCounts counts = {}, read = {};
 
                 *vec_push(arena, &counts) = (PageCount){2 * MIB, row->pages};
@@ -130,7 +131,7 @@ TEST(held_to_memory) {
         }
 }
 
-/* What the server says and the host cannot have is heard, for the gate to refuse, and not kept. */
+/* A size of the server that the host cannot have is reported, so that the gate can refuse, and not stored. */
 TEST(beyond_memory) {
         const Config config = {.host.auto_memory = {.is_share = true, .hundredths = 10000}};
         const Topology *topology = host_make(arena, "sizes 1G 2M\nnode 0 total=8G free=6G\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What was seen of a unit while it ran: what that makes of the next start, what is kept of it, and that what is
- * written is read back. */
+/* Pages of a unit that were seen while it ran: their effect on the next start, what is stored, and that it is read
+ * back. */
 
 #include "demand/learned.h"
 #include "support/story.h"
@@ -29,7 +29,7 @@ static const char *text_of(Arena *arena, const InstanceConfig *instance, const S
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
         "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
 
-/* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
+/* The figure of BASE pages (of the server if IS_WORD) becomes this; "word": it is exact. */
 static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
                            bool is_word, FigureBasis basis) {
         Sizing sizing = {.page_size_bytes = page_bytes,
@@ -45,7 +45,7 @@ static const char *applied(Arena *arena, const char *engine, const char *seen, u
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-/* The lines of 90-learned.conf that the words from the I-th on stand for. */
+/* The lines of 90-learned.conf in the words from the I-th on. */
 static const char *seen_at(const StoryLine *line, size_t i) {
         Text text = text_in(line->arena);
 
@@ -81,7 +81,7 @@ static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact) {
         return seen;
 }
 
-/* A file that somebody has written by hand may name no page size. */
+/* A file written by hand may name no page size. */
 TEST(without_page_size) {
         static const FigureBasis basis = {};
         Sizing sizing = {};
@@ -109,7 +109,7 @@ static const char *do_kept(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(stories, "unit/demand/seen", {"applied", do_applied}, {"kept", do_kept})
 
-/* What is likely the whole of what it was started for; of one that may map more as it runs anything is. */
+/* A count close to the grant is likely complete; for an engine that maps more as it runs, any count may be. */
 TEST(likely) {
         InstanceConfig instance = *instance_of(arena, "postgresql", "");
 
@@ -123,7 +123,7 @@ TEST(likely) {
         assert_true(seen_is_likely(&instance, page_bytes, 1));
 }
 
-/* As it is read back: TEXT is what 90-learned.conf holds. */
+/* As it is read back; TEXT is the content of 90-learned.conf. */
 static const Config *with_seen(Arena *arena, const char *text) {
         return config_make(arena, "20-db.conf", "[Instance]\nMemory=auto\nUnit=db.service\n",
                            "20-db.conf.d/90-learned.conf", text, NULL);
@@ -153,7 +153,7 @@ static Seen small_of(uint64_t bytes) {
         return (Seen){.unit = "db.service", .small_tables = {bytes, 40, "2026-11-20 03:00 UTC"}};
 }
 
-/* Of the last run with small pages, its most; what was seen of huge ones stays beside it. */
+/* Of small pages, the maximum of the last run. Seen huge pages stay beside it. */
 TEST(small_tables) {
         const InstanceConfig *instance =
                 instance_of(arena, "generic",
@@ -176,7 +176,7 @@ TEST(small_tables) {
         assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 0);
 }
 
-/* A file that says nothing of huge pages. */
+/* A file without lines about huge pages. */
 TEST(small_tables_read_back) {
         const InstanceConfig *instance = instance_of(arena, "generic", "");
         const Seen seen = small_of(8192);
@@ -195,7 +195,7 @@ TEST(small_tables_read_back) {
         assert_null(seen_small_tables(again));
 }
 
-/* Of a file of ours that is broken, the other lines count, and it is written anew: a size that was known stays so. */
+/* Valid lines of a broken 90-learned.conf count, and the file is written again, so that a known size stays known. */
 TEST(broken) {
         static const struct {
                 const char *learned, *seen;
@@ -230,7 +230,7 @@ TEST(broken) {
         }
 }
 
-/* What a lesson comes to, with what was seen. */
+/* The result of a lesson together with seen pages. */
 TEST(lesson) {
         Lesson lesson = {.instance = instance_of(arena, "oracle", SEEN("540", "600")),
                          .wrong = "the parameters are in ASM"};
@@ -240,7 +240,7 @@ TEST(lesson) {
         assert_int_equal(figures.n, 1);
         assert_int_equal(figures.items[0].sizing.pages, 540);
         assert_int_equal(figures.items[0].sizing.source, SIZING_SEEN);
-        /* A size that is given is given. */
+        /* An explicit size is used as it is. */
         InstanceConfig given = *lesson.instance;
 
         given.memory_kind = MEMORY_BYTES;
@@ -248,7 +248,7 @@ TEST(lesson) {
         assert_int_equal(lesson_pages(arena, &lesson).n, 0);
 }
 
-/* As many by the rule as so many in truth. */
+/* The formula's number is the true one. */
 TEST(by_rule) {
         InstanceConfig instance = *instance_of(arena, "postgresql", SEEN("660", "600"));
 
@@ -260,7 +260,7 @@ TEST(by_rule) {
         assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1100);
 }
 
-/* What was found out before a start holds for it; what was found out while it ran may hold for the next. */
+/* A figure learned before a start applies to that start; one learned while the unit ran may apply to the next. */
 TEST(of_unit) {
         InstanceConfig instance = *instance_of(arena, "postgresql", "");
         Learned *learned = &instance.learned;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The memory policy that a unit gets: by its own preference, or for the sake of a neighbour. */
+/* The memory policy of a unit: its own preference, or because of a neighbour. */
 
 #include "demand/unit_policy.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The engines against what was measured and published (tests/vectors/formulas.tsv), and against what must hold for any input: more never takes fewer pages, and nothing wraps. */
+/* The engines against measured and published figures (tests/vectors/formulas.tsv), and properties for any input:
+ * more never takes fewer pages, and nothing wraps. */
 
 #include "base/size.h"
 #include "base/text.h"
@@ -47,7 +48,7 @@ static uint64_t pages_of(Arena *arena, const char *engine_name, const char *text
         return sizing.pages;
 }
 
-/* Engine, settings ("-": none), page size, the least and the most pages, separated by tabs. */
+/* Engine, settings ("-": none), page size, the fewest and the most pages, separated by tabs. */
 static void check_row(Arena *arena, const char *line) {
         const char *words[5];
         uint64_t page_size_bytes, least, most, pages;
@@ -68,7 +69,7 @@ TEST(formulas_say_what_was_measured_or_published) {
         assert_int_equal(for_each_row(TEST_SOURCE_DIR "/vectors/formulas.tsv", check_row), 212);
 }
 
-/* Whoever writes the files does not decide how long they are added up. */
+/* Adding up settings has a limit, whatever the owner's files contain. */
 TEST(too_many_to_add_up) {
         static const char *const cases[][3] = {{"oracle", "sga_target", "64M"},
                                                {"mariadb", "key_buffer_size", "8M"}};
@@ -92,7 +93,7 @@ TEST(too_many_to_add_up) {
         }
 }
 
-/* "hot.key_buffer_size" of an option file: 11 pages for 20M, as measured, and one a name. */
+/* "hot.key_buffer_size" of an option file: 11 pages for 20M, as measured, and one for a name. */
 TEST(named_key_caches) {
         Settings settings = settings_from(arena, "innodb_buffer_pool_size=64M");
         const Engine *engine = engine_find("mariadb");
@@ -110,7 +111,7 @@ TEST(named_key_caches) {
                 strstr(engine_size(engine, arena, &settings, 2 * MIB, &with), "/etc/my.cnf:6"));
 }
 
-/* Numbers as PostgreSQL reads them, by those that are the same. */
+/* Numbers in PostgreSQL's syntax, with equivalent forms. */
 TEST(numbers_of_postgresql) {
         static const struct {
                 const char *settings, *same;
@@ -132,7 +133,7 @@ TEST(numbers_of_postgresql) {
                                  pages_of(arena, "postgresql", cases[i].same, 2 * MIB));
 }
 
-/* What the server chooses for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
+/* The server's choice for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
 TEST(wal_segments) {
         assert_int_equal(
                 pages_of(arena, "postgresql", "shared_buffers=2GB wal_segment_size=1GB", 2 * MIB),
@@ -142,8 +143,7 @@ TEST(wal_segments) {
                 pages_of(arena, "postgresql", "shared_buffers=8GB wal_buffers=64MB", 2 * MIB));
 }
 
-/* PostgreSQL 18 and its handles: 42 pages more at 1024, as measured, and some for the bound; what
- * is given to 17 is refused. */
+/* PostgreSQL 18 and its handles: 42 pages more at 1024, as measured, and some for the bound. 17 refuses the setting. */
 TEST(io_max_concurrency) {
         uint64_t without =
                 pages_of(arena, "postgresql", "shared_buffers=1GB server_version=18", 2 * MIB);
@@ -153,7 +153,7 @@ TEST(io_max_concurrency) {
         Sizing sizing;
 
         assert_uint_in_range(with - without, 42, 52);
-        /* 64 handles for each of some 174 processes, with 112 blocks more of 24 bytes. */
+        /* 64 handles for each of about 174 processes, with 112 blocks of 24 bytes. */
         with = pages_of(arena, "postgresql", "shared_buffers=1GB io_max_combine_limit=1MB",
                         2 * MIB);
         assert_uint_in_range(with - without, 14, 17);
@@ -161,8 +161,7 @@ TEST(io_max_concurrency) {
                                  2 * MIB, &sizing));
 }
 
-/* A ring of liburing is two of the host's base pages for each of some 140 processes; where these are not known, large
- * ones. */
+/* A ring of liburing takes two base pages for each of about 140 processes; unknown base pages count as large. */
 TEST(rings_in_base_pages) {
         static const char rings[] = "shared_buffers=1GB server_version=18.6 io_method=io_uring";
         const char *small = arena_printf(arena, "%s host_base_page=4096", rings);
@@ -183,9 +182,10 @@ typedef struct Input {
         bool is_bytes;      /* so that the result is at least as large as the input */
 } Input;
 
-/* Missing are Java's parallel collector, whose bitmaps of some heaps are in small pages, and ZGC, which has one page size;
- * PostgreSQL's buffers of which 0 means that the server chooses, and MySQL's chunk size, page size and instances: larger chunks have fewer remainders, and
- * more instances can divide the pool better, so that more really takes less. */
+/* Not included: Java's parallel collector, whose bitmaps of some heaps are in small pages, and ZGC, which has one
+ * page size; PostgreSQL's buffers for which 0 lets the server choose; MySQL's chunk size, page size and instances,
+ * because larger chunks have smaller remainders and more instances can divide the pool better, so that more really
+ * takes less. */
 static const Input inputs[] = {
         {"generic", "", "memory", "", true},
         {"db2", "", "memory", "", true},
@@ -241,7 +241,7 @@ static uint64_t next_random(uint64_t *seed) {
         return *seed * UINT64_C(2685821657736338717);
 }
 
-/* Every magnitude is as likely as any other; often next to a power of two. */
+/* Every magnitude is equally likely; often next to a power of two. */
 static uint64_t random_number(uint64_t *seed) {
         uint64_t number = next_random(seed) >> (next_random(seed) % 64);
 
@@ -255,7 +255,7 @@ static uint64_t random_number(uint64_t *seed) {
         }
 }
 
-/* False where the value is refused: too small, or beyond UINT64_MAX in its unit. */
+/* Returns false if the value is refused: too small, or beyond UINT64_MAX in its unit. */
 static bool size_input(Arena *arena, const Input *input, uint64_t number, uint64_t page_size_bytes,
                        Sizing *ret) {
         const char *text = arena_printf(arena, "%s %s=%" PRIu64 "%s", input->base, input->name,
@@ -272,7 +272,7 @@ static bool size_input(Arena *arena, const Input *input, uint64_t number, uint64
         return true;
 }
 
-/* Gives whether both values were accepted. */
+/* Returns whether both values were accepted. */
 static bool check_pair(Arena *arena, const Input *input, uint64_t a, uint64_t b,
                        uint64_t page_size_bytes) {
         uint64_t less = MIN(a, b), more = MAX(a, b);
@@ -313,7 +313,7 @@ TEST(monotone) {
                         check_monotone(&inputs[i], page_sizes[j], &seed);
 }
 
-/* All numbers of PostgreSQL at once, of which one is raised; false where one is too small. */
+/* All numbers of PostgreSQL together, one of them raised. Returns false if one is too small. */
 static bool check_raised(Arena *arena, uint64_t *seed) {
         Text less = text_in(arena), more = text_in(arena);
         uint64_t raised = next_random(seed) % ARRAY_LEN(inputs);
@@ -350,7 +350,7 @@ TEST(monotone_together) {
         assert_true(accepted > 1000);
 }
 
-/* The bounds where a rule changes, from just below to just above. */
+/* The bounds at which a formula changes, from just below to just above. */
 TEST(monotone_at_bounds) {
         static const uint64_t bounds[] = {64 * MIB, 128 * MIB, GIB,      2 * GIB,   8 * GIB,
                                           16 * GIB, 32 * GIB,  64 * GIB, 128 * GIB, TIB};
@@ -367,7 +367,7 @@ TEST(monotone_at_bounds) {
                         }
 }
 
-/* At the far end nothing wraps: the result is as large as a number can be. */
+/* Nothing wraps at the largest numbers: the result is as large as a number can be. */
 TEST(extremes) {
         static const char *const extremes[][2] = {
                 {"generic", "memory=18446744073709551615"},
@@ -396,7 +396,7 @@ TEST(extremes) {
                         uint64_t pages =
                                 pages_of(arena, extremes[i][0], extremes[i][1], page_sizes[j]);
 
-                        /* The fixed part can be left out by rounding down; 2 % are not. */
+                        /* Rounding down may drop the fixed part, but not 2 %. */
                         if (pages < least - least / 50)
                                 fail_msg("%s %s: %" PRIu64 " pages of %" PRIu64, extremes[i][0],
                                          extremes[i][1], pages, page_sizes[j]);
@@ -405,7 +405,7 @@ TEST(extremes) {
 
 /* ---- settings ---- */
 
-/* Every name of the table of inputs, spoilt by one letter: the sentence says the right one. */
+/* Every name in the table of inputs with one wrong letter: the message names the right one. */
 TEST(near_matches) {
         for (size_t i = 0; i < ARRAY_LEN(inputs); i++) {
                 size_t length = strlen(inputs[i].name);
@@ -422,7 +422,7 @@ TEST(near_matches) {
         }
 }
 
-/* From the product's own file all sorts of settings come; what is sized by is read all the same. */
+/* The product's own file has other settings, too; those that determine the size are read. */
 TEST(settings_with_origin) {
         Settings settings = {};
         Sizing sizing;
@@ -461,7 +461,7 @@ static const char *fingerprint(Arena *arena, const char *engine, const char *set
         return engine_fingerprint(engine_find(engine), arena, &list);
 }
 
-/* By what counts, and the last word of it. */
+/* Only settings that count, each with its last value. */
 TEST(fingerprint) {
         static const struct {
                 const char *engine, *settings;
@@ -480,7 +480,7 @@ TEST(fingerprint) {
                 assert_int_equal(text_equals(fingerprint(arena, rows[i].engine, rows[i].settings),
                                              fingerprint(arena, rows[0].engine, rows[0].settings)),
                                  rows[i].is_same);
-        /* Those of one cache, or of one instance. */
+        /* Settings of one cache or one instance. */
         assert_string_not_equal(fingerprint(arena, "mariadb", "hot.key_buffer_size=1M"),
                                 fingerprint(arena, "mariadb", "hot.key_buffer_size=2M"));
         assert_string_not_equal(fingerprint(arena, "oracle", "orders.sga_max_size=1G"),
@@ -488,7 +488,7 @@ TEST(fingerprint) {
         assert_null(fingerprint(arena, "redis", ""));
 }
 
-/* Memory= comes in as plain bytes with a B behind, under each engine's own name. */
+/* Memory= is passed as bytes with the suffix B, under each engine's own name. */
 TEST(memory_setting) {
         size_t n = 0;
 
@@ -567,7 +567,7 @@ TEST(thp_selected) {
 
 /* ---- stories ---- */
 
-/* The settings that stand behind ENGINE. */
+/* The settings after ENGINE. */
 static const char *settings_at(const StoryLine *line) {
         const char *rest = strchr(line->rest, ' ');
 

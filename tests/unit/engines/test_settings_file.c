@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Settings from a file alone: a flat mapping of JSON or YAML, or the product's own form; nothing beside the file. */
+/* Settings from one file: a flat mapping in JSON or YAML, or the product's own format. */
 
 #include "engines/reader.h"
 #include "support/sources.h"
@@ -16,7 +16,7 @@ static const char *gather(Arena *arena, const char *engine, const Sources *sourc
         return settings_file_gather(arena, engine_find(engine), &target, sources, ret);
 }
 
-/* "NAME=VALUE@LINE NAME=VALUE@LINE" of a file that is read to the end. */
+/* "NAME=VALUE@LINE NAME=VALUE@LINE" of a file without a mistake. */
 static const char *settings_of(Arena *arena, const char *engine, const char *path,
                                const Sources *sources) {
         Text text = text_in(arena);
@@ -46,7 +46,7 @@ static const char *do_settings(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(stories, "unit/engines/settings_file", {"settings", do_settings}, {"wrong", do_settings})
 
-/* What no line of a story can have. */
+/* Texts that no line of a story can have. */
 TEST(mistakes) {
         Gathered gathered;
 
@@ -61,7 +61,7 @@ TEST(mistakes) {
                 PATH ": cannot be read: No such file or directory");
 }
 
-/* Files of which each but the one that is named, and what it includes, would change the answer. */
+/* Any other file than the named one and its includes would change the answer. */
 TEST(own_forms) {
         const Sources *sources = TEST_SOURCES(
                 arena,
@@ -103,7 +103,7 @@ TEST(own_forms) {
                     "Xmx=31g@1 UseLargePages=true@2");
 }
 
-/* What a server of these would do without is told, and does not keep it from being sized. */
+/* Settings that these servers ignore are reported, and do not prevent a size. */
 TEST(large_pages) {
         Gathered gathered;
         const Sources *sources =
@@ -115,7 +115,7 @@ TEST(large_pages) {
         assert_contains(gathered.problems.list.items[0].text, "add large-pages to [mariadbd]");
 }
 
-/* An include that cannot be followed, and what is no file of the product: as the engines' readers say it. */
+/* An include that cannot be followed, and a file of another product: messages of the engines' readers. */
 TEST(own_mistakes) {
         static const struct {
                 const char *engine, *text, *wrong;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The formulas against what real servers asked for (tests/vectors/sizes.tsv, made by tests/sizes): never below,
- * and at most 2 % and 8 pages above; nor below where only the major version is known, or none. */
+/* The formulas against real servers (tests/vectors/sizes.tsv, made by tests/sizes): never below, and at most 2 % and
+ * 8 pages above; also never below if only the major version, or no version, is known. */
 
 #include "base/size.h"
 #include "support/settings.h"
@@ -13,12 +13,12 @@ static uint64_t pages_of(Arena *arena, const char *engine, const char *version, 
         Settings settings = settings_from(arena, text);
         Sizing sizing;
 
-        /* Of a file, which may have settings that do not matter to the size. */
+        /* Of a file, which may have settings that do not affect the size. */
         VEC_FOREACH(setting, &settings)
                 setting->origin = "sizes.tsv";
         if (version)
                 settings_add(arena, &settings, "server_version", version, NULL);
-        settings_add_host(arena, &settings, 0, 4 * KIB); /* of those that measured */
+        settings_add_host(arena, &settings, 0, 4 * KIB); /* of those that were measured */
         assert_null(engine_size(engine_find(engine), arena, &settings, PAGE_BYTES, &sizing));
         return sizing.pages;
 }

@@ -20,7 +20,7 @@ static void assert_judged(const Tree *tree, const char *text) {
 }
 
 TREE_TEST(judge) {
-        assert_judged(tree, NULL); /* a captured host without control groups: nothing is known */
+        assert_judged(tree, NULL); /* a recorded host without control groups: unknown */
         tree_write(tree, ROOT "/cgroup.controllers", "cpu memory pids\n");
         assert_judged(tree, "has no hugetlb controller");
         tree_write(tree, ROOT "/cgroup.controllers", "cpu hugetlb pids\n");
@@ -46,7 +46,7 @@ TREE_TEST(own) {
                 const char *line, *unit, *expects;
         } groups[] = {
                 {"0::/system.slice/x.service", "x.service", UNIT},
-                /* Delegated: its control processes, and those in a subgroup of its own. */
+                /* Delegated groups: control processes, and those in a subgroup. */
                 {"0::/system.slice/x.service/.control", "x.service", UNIT},
                 {"0::/system.slice/x.service/main/y.service", "x.service", UNIT},
                 {"0::/system.slice/system-pg.slice/pg@1.service", "pg@1.service",
@@ -77,7 +77,7 @@ TREE_TEST(own) {
                 assert_int_equal(unit_cgroup_is_own(tree->root, groups[i].unit),
                                  groups[i].expects != NULL);
         }
-        /* A legacy host has units in systemd's own hierarchy only, which has no counts for us. */
+        /* A host with version 1 has units only in systemd's own hierarchy, which counts no pages. */
         tree_write(tree, "/proc/self/cgroup", "1:name=systemd:/system.slice/x.service\n0::/\n");
         assert_true(unit_cgroup_is_own(tree->root, "x.service"));
         assert_null(unit_cgroup_own(tree->root, tree->arena, "x.service"));
@@ -103,14 +103,14 @@ TREE_TEST(set) {
                          REASON_NONE);
         assert_text(tree_read(tree, UNIT "/hugetlb.1GB.rsvd.max"), "0\n");
         assert_text(tree_read(tree, UNIT "/hugetlb.2MB.rsvd.max"), "293601280\n");
-        /* The limit that would kill by SIGBUS. */
+        /* A limit that would cause SIGBUS. */
         assert_text(tree_read(tree, UNIT "/hugetlb.2MB.max"), "max\n");
-        /* What is turned on already is not written. */
+        /* An enabled controller is not written again. */
         assert_text(tree_read(tree, SLICE "/cgroup.subtree_control"), "memory hugetlb\n");
 }
 
-/* Counting is turned on above the unit's group, and limits nothing. Plain files do not obey: what is not read back is no
- * success. */
+/* Counting is enabled above the unit's group, and no limit is set. Plain files do not change as the kernel's do, so
+ * reading back fails. */
 TREE_TEST(count) {
         make_groups(tree);
         assert_int_equal(cgroup_limit_count(tree->root, tree->arena, UNIT).kind, REASON_NONE);
@@ -152,7 +152,7 @@ static bool is_page_user_fenced(const Tree *tree) {
         return page_users->list.items[0].is_limited;
 }
 
-/* Its own limit counts, and those of the slices above. */
+/* The unit's own limit counts, and those of its slices. */
 TREE_TEST(page_user) {
         static const char none[] = "9223372036854771712\n";
 

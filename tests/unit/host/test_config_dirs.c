@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which configuration files count, and in which order: systemd's rules. */
+/* Which configuration files are used, and their order: systemd's rules. */
 
 #include "host/config_load.h"
 #include "support/testing.h"
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "PATH[<EXTENDS][!ERROR]=TEXT" for each file, one to a line. */
+/* "PATH[<EXTENDS][!ERROR]=TEXT" per file. */
 static char *read_with(const Tree *tree, const char *draft, const char *only, Diags *problems) {
         *problems = diags_in(tree->arena);
         ConfigTrace trace = {};
@@ -50,8 +50,8 @@ TREE_TEST(empty_directory) {
         assert_files(tree, "");
 }
 
-/* As a gate asks: of its own instance. */
-TREE_TEST(only_what_is_called_so) {
+/* As a gate reads them: for its own instance. */
+TREE_TEST(names_of_files) {
         Diags problems;
 
         tree_write(tree, "/etc/hugeplan.d/20-pg.conf", "1");
@@ -95,9 +95,9 @@ TREE_TEST(masking) {
         tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
         tree_write(tree, "/usr/lib/hugeplan.d/b.conf", "usr");
         tree_link(tree, "/dev/null", "/etc/hugeplan.d/a.conf");
-        tree_write(tree, "/etc/hugeplan.d/b.conf", ""); /* empty: it is read, and says nothing */
+        tree_write(tree, "/etc/hugeplan.d/b.conf", ""); /* an empty file counts */
         assert_files(tree, "/etc/hugeplan.d/b.conf=\n");
-        /* A mask of lower rank masks nothing. */
+        /* A mask in a directory of lower precedence masks nothing. */
         tree_link(tree, "/dev/null", "/usr/lib/hugeplan.d/c.conf");
         tree_write(tree, "/etc/hugeplan.d/c.conf", "etc");
         assert_files(tree, "/etc/hugeplan.d/b.conf=\n/etc/hugeplan.d/c.conf=etc\n");
@@ -107,7 +107,7 @@ TREE_TEST(links_to_files) {
         tree_write(tree, "/srv/real", "real");
         tree_link(tree, "/srv/real", "/etc/hugeplan.d/a.conf");
         assert_files(tree, "/etc/hugeplan.d/a.conf=real\n");
-        /* One that leads nowhere is told, not passed over. */
+        /* A dangling link is reported, not skipped. */
         tree_link(tree, "/srv/none", "/etc/hugeplan.d/b.conf");
         assert_files(tree, "/etc/hugeplan.d/a.conf=real\n/etc/hugeplan.d/b.conf!ENOENT\n");
 }
@@ -120,7 +120,7 @@ TREE_TEST(other_names) {
         tree_write(tree, "/etc/hugeplan.d/a.conf.dpkg-old", "x");
         tree_write(tree, "/etc/hugeplan.d/README", "x");
         assert_files(tree, "");
-        /* What was meant to be read, and is not. */
+        /* Files that are meant to be read, and cannot be. */
         tree_write(tree, "/etc/hugeplan.d/pg", "x");
         tree_write(tree, "/etc/hugeplan.d/a.conf.d/pg.cfg", "x");
         assert_text(read_all(tree, &problems), "");
@@ -191,7 +191,7 @@ TREE_TEST(too_large) {
         assert_files(tree, "/etc/hugeplan.d/a.conf!EFBIG\n");
 }
 
-/* Root reads everything; anyone else is told. */
+/* Root can read everything; the message is for others. */
 TREE_TEST(unreadable) {
         if (geteuid() == 0)
                 skip();
@@ -210,7 +210,7 @@ TREE_TEST(draft) {
         tree_write(tree, "/etc/hugeplan.d/a.conf.d/60-y.conf", "y");
         tree_write(tree, "/etc/hugeplan.d/b.conf", "b");
         tree_write(tree, "/etc/hugeplan.d/c.conf", "c");
-        /* It replaces, takes away, adds, and extends what it does not hold. */
+        /* Files in another directory replace, remove, add and extend. */
         tree_write(tree, "/srv/new/a.conf", "new");
         tree_link(tree, "/dev/null", "/srv/new/b.conf");
         tree_write(tree, "/srv/new/d.conf", "d");
@@ -224,7 +224,7 @@ TREE_TEST(draft) {
                     "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n"
                     "/srv/new/c.conf.d/50-z.conf<c.conf=z\n");
         assert_text(problems_text(tree->arena, &problems), "");
-        /* What is in force stays what it was. */
+        /* The files in effect do not change. */
         assert_files(tree, "/etc/hugeplan.d/a.conf=etc\n"
                            "/etc/hugeplan.d/b.conf=b\n"
                            "/etc/hugeplan.d/c.conf=c\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* How often the files of a host are looked for. */
+/* How often files of a host are looked for. */
 
 #include "host/host_sources.h"
 #include "read/unit_file.h"
@@ -14,7 +14,7 @@ static const char *user_of(const Tree *tree, const HostSources *sources, const c
                                "User");
 }
 
-/* Directories of units are listed once, and no name is tried in them that was not there then. */
+/* Directories of units are listed once, and only names in them are opened. */
 TREE_TEST(listed_once) {
         HostSources first = host_sources(tree->root, tree->arena);
 

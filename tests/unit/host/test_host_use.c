@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the control groups of a host tell of units. */
+/* What the control groups of a host show about units. */
 
 #include "host/host_use.h"
 #include "support/testing.h"
@@ -35,7 +35,7 @@ static void write_counts(const Tree *tree, const char *group) {
                     "total=16777216 N0=6291456 N1=10485760\n");
 }
 
-/* "20/0:3/1:5", as support/testing.h has it; "-" where nobody counts. */
+/* "20/0:3/1:5" as in support/testing.h; "-": not counted. */
 static const char *charge_text(Arena *arena, const UnitUse *unit, uint64_t page_size_bytes) {
         const UnitCharge *charge = unit_use_charge(unit, page_size_bytes);
         Text text = text_in(arena);
@@ -48,7 +48,7 @@ static const char *charge_text(Arena *arena, const UnitUse *unit, uint64_t page_
         return text_string(&text);
 }
 
-/* Without a control group it does not run. */
+/* Without a control group the unit does not run. */
 TREE_TEST(stopped) {
         const UnitUse *unit = read_unit(tree, "a.service");
 
@@ -80,7 +80,7 @@ TREE_TEST(mapped_before) {
         assert_text(charge_text(tree->arena, read_unit(tree, "a.service"), 2 * MIB), "8/0:3/1:5");
 }
 
-/* An empty group is between two commands of a unit, and one without the controller counts nothing. */
+/* An empty group is between two commands of a unit. A group without the controller counts nothing. */
 TREE_TEST(not_counted) {
         static const char group[] = ROOT "/system.slice/a.service";
 
@@ -89,7 +89,7 @@ TREE_TEST(not_counted) {
 
         assert_true(unit->is_running);
         assert_int_equal(unit->charges.n, 0);
-        /* Half of it, as of a kernel before 5.7 or 5.18, is no count; nor is what cannot be read. */
+        /* Incomplete files, as of a kernel before 5.7 or 5.18, are no count, and neither are unreadable ones. */
         write_group(tree, group, "hugetlb.2MB.rsvd.current", "41943040\n");
         assert_text(charge_text(tree->arena, read_unit(tree, "a.service"), 2 * MIB), "-");
         write_group(tree, group, "hugetlb.2MB.numa_stat", "nonsense\n");
@@ -100,7 +100,7 @@ TREE_TEST(not_counted) {
         assert_text(charge_text(tree->arena, read_unit(tree, "a.service"), 2 * MIB), "-");
 }
 
-/* Wherever systemd has it: in a slice of its own, in a template's, on a hybrid host. */
+/* Wherever systemd places it: in a slice of its own, in a template's, on a hybrid host. */
 TREE_TEST(where) {
         static const struct {
                 const char *unit, *group;
@@ -111,7 +111,7 @@ TREE_TEST(where) {
                 {"hybrid.service", ROOT "/unified/system.slice/hybrid.service"},
         };
 
-        /* systemd's own hierarchy has its groups as well, and counts nothing. */
+        /* systemd's own hierarchy also has the groups, and counts nothing. */
         tree_mkdir(tree, ROOT "/systemd/system.slice/hybrid.service");
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 write_counts(tree, cases[i].group);
@@ -120,7 +120,7 @@ TREE_TEST(where) {
                 assert_true(unit->is_running);
                 assert_text(charge_text(tree->arena, unit, 2 * MIB), "20/0:3/1:5");
         }
-        /* A user's own group is no system service. */
+        /* A user's control group is no system service. */
         write_counts(tree, ROOT "/user.slice/user-1.slice/user@1.service/own.service");
         assert_false(read_unit(tree, "own.service")->is_running);
 }
@@ -133,7 +133,7 @@ TREE_TEST(legacy) {
         assert_int_equal(unit->charges.n, 0);
 }
 
-/* The nodes that it may use are its group's, else those of the next group above that has the controller. */
+/* The nodes of the unit's group, or of the nearest ancestor with the controller. */
 TREE_TEST(memory_nodes) {
         static const char slice[] = ROOT "/db.slice";
         static const char group[] = ROOT "/db.slice/db-a.slice/a.service";
@@ -148,14 +148,14 @@ TREE_TEST(memory_nodes) {
         write_group(tree, group, "cpuset.mems.effective", "1\n");
         unit = read_unit(tree, "a.service");
         assert_text(id_set_format(tree->arena, &unit->memory_nodes), "1");
-        /* What makes no sense is not known. */
+        /* Malformed counts are unknown. */
         write_group(tree, group, "cpuset.mems.effective", "\n");
         assert_false(read_unit(tree, "a.service")->has_memory_nodes);
         write_group(tree, group, "cpuset.mems.effective", "1-\n");
         assert_false(read_unit(tree, "a.service")->has_memory_nodes);
 }
 
-/* Those that are described, and those that were let start; each once. */
+/* Described units and units with holds, each once. */
 TREE_TEST(which) {
         const Config *config = config_line(
                 tree->arena, "a Pages=1 Unit=a.service; b Pages=1 Unit=a.service; c Pages=1");
@@ -175,7 +175,7 @@ TREE_TEST(which) {
         assert_int_equal(use->mounts.n, 0);
 }
 
-/* An instance's own mount, if it is there. */
+/* An instance's own mount, if it exists. */
 TREE_TEST(mounts) {
         const Config *config = config_make(
                 tree->arena, "a.conf", "[Instance]\nPages=10\nUser=db\nMount=/mnt/a min_size=4M\n",
@@ -195,7 +195,7 @@ TREE_TEST(mounts) {
         assert_int_equal(use->mounts.items[1].page_size_bytes, 0);
 }
 
-/* Of no pages nobody has any: that is not read where others are counted. */
+/* A size without pages has no users, and is not read. */
 TREE_TEST(no_pages) {
         static const char group[] = ROOT "/system.slice/a.service";
         static const char without[] = "sizes 1G 2M\nnode 0 total=16G free=8G 2M=20/17\n";
@@ -210,7 +210,7 @@ TREE_TEST(no_pages) {
         assert_text(charge_text(tree->arena, &use->units.items[0], 2 * MIB), "20/0:3/1:5");
 }
 
-/* Any count, and any unit that has come or gone, makes it another. */
+/* Any different count, and any unit that starts or stops, makes a difference. */
 TREE_TEST(is_current) {
         static const char *const others[] = {
                 "sizes 1G 2M\nnode 0 total=16G free=8G 1G=3/3 2M=20/16\nnode 1 total=16G free=8G 2M=20/15\n",

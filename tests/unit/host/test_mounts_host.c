@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is at the places of mounts on a host. */
+/* The mounts of instances on a host. */
 
 #include "base/size.h"
 #include "host/mounts.h"
@@ -26,7 +26,7 @@ static MountUnits units_of(const Tree *tree, const char *mount) {
                          host_make(tree->arena, "sizes 2M\nnode 0 total=64G free=60G\n"));
 }
 
-static const char *said(const Tree *tree, const char *mount) {
+static const char *problems_of(const Tree *tree, const char *mount) {
         MountUnits units = units_of(tree, mount);
         Diags problems = diags_in(tree->arena);
 
@@ -35,14 +35,14 @@ static const char *said(const Tree *tree, const char *mount) {
         return problems_text(tree->arena, &problems);
 }
 
-/* What the generator leaves alone, it says. */
+/* The generator reports mounts that it leaves alone. */
 static void check_left_alone(const Tree *tree, const char *why) {
         MountUnits units = units_of(tree, "/mnt/a");
         const Diag *obstacle = mounts_obstacle(tree->root, tree->arena, &units.items[0]);
 
         assert_non_null(obstacle);
         assert_contains(diag_format(tree->arena, obstacle), why);
-        assert_contains(said(tree, "/mnt/a"), why);
+        assert_contains(problems_of(tree, "/mnt/a"), why);
 }
 
 static void generate(const Tree *tree) {
@@ -54,22 +54,23 @@ static void generate(const Tree *tree) {
 
 TREE_TEST(daemon_reload) {
         assert_text(
-                said(tree, "/mnt/a"),
+                problems_of(tree, "/mnt/a"),
                 "/run/systemd/generator/mnt-a.mount: systemd has not loaded the current mount of a"
                 "; run 'systemctl daemon-reload'");
         generate(tree);
-        assert_text(said(tree, "/mnt/a"), "");
-        assert_contains(said(tree, "/mnt/a mode=0700"), "run 'systemctl daemon-reload'");
+        assert_text(problems_of(tree, "/mnt/a"), "");
+        assert_contains(problems_of(tree, "/mnt/a mode=0700"), "run 'systemctl daemon-reload'");
 }
 
 TREE_TEST(mounted) {
         generate(tree);
         tree_write(tree, "/proc/self/mountinfo", mounted);
         tree_write(tree, "/mnt/a/file", ""); /* a database's own */
-        assert_text(said(tree, "/mnt/a"), "");
+        assert_text(problems_of(tree, "/mnt/a"), "");
         tree_write(tree, "/proc/self/mountinfo",
                    "29 22 0:25 / /mnt/a rw - hugetlbfs none rw,pagesize=2M\n");
-        assert_contains(said(tree, "/mnt/a"), "has pagesize=2M,uid=0,gid=0,mode=0755 instead of ");
+        assert_contains(problems_of(tree, "/mnt/a"),
+                        "has pagesize=2M,uid=0,gid=0,mode=0755 instead of ");
 }
 
 TREE_TEST(units_of_others) {
@@ -84,7 +85,7 @@ TREE_TEST(units_of_others) {
                 check_left_alone(tree, arena_printf(tree->arena, "%s: this unit", paths[i]));
                 root_remove(tree->root, paths[i]);
         }
-        tree_link(tree, "/dev/null", paths[0]); /* masked; there is no such file here */
+        tree_link(tree, "/dev/null", paths[0]); /* masked; this host has no such file */
         check_left_alone(tree, "mnt-a.mount: this unit");
 }
 
@@ -98,12 +99,12 @@ TREE_TEST(other_file_system) {
         check_left_alone(tree, "of type ext4");
 }
 
-/* The generator comes too early to tell; the unit's assertion does. */
+/* The generator runs too early to know; the unit's assertion checks it. */
 TREE_TEST(files) {
         tree_write(tree, "/mnt/a/PG_VERSION", "15\n");
-        assert_contains(said(tree, "/mnt/a"), "the directory contains files");
+        assert_contains(problems_of(tree, "/mnt/a"), "the directory contains files");
         generate(tree);
-        assert_contains(said(tree, "/mnt/a"), "the directory contains files");
+        assert_contains(problems_of(tree, "/mnt/a"), "the directory contains files");
 }
 
 TREE_TEST(use) {
@@ -115,7 +116,7 @@ TREE_TEST(use) {
         use = mounts_use(tree->root, &config_of(tree, "/mnt/a")->instances[0]);
         assert_int_equal(use.page_size_bytes, 2 * MIB);
         assert_int_equal(use.earmarked_pages, 2);
-        assert_int_equal(use.used_pages, 0); /* this is no hugetlbfs */
+        assert_int_equal(use.used_pages, 0); /* not a hugetlbfs */
         use = mounts_use(tree->root, &config_of(tree, "/mnt/b")->instances[0]);
         assert_int_equal(use.page_size_bytes, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The probe on trees of odd hosts. Whole fixtures are read by the case tests. */
+/* The probe on trees of unusual hosts. The case tests read whole fixtures. */
 
 #include "base/size.h"
 #include "host/probe.h"
@@ -65,7 +65,7 @@ TREE_TEST(two_nodes) {
 
         assert_true(node->memory_bytes == 16 * GIB);
         assert_true(node->free_bytes == 7000000 * KIB);
-        /* Without what programs have mapped of the cache. */
+        /* Without the page cache that programs have mapped. */
         assert_true(node->reclaimable_bytes == (1024 + 2048 - 300 + 512) * KIB);
         assert_true(node->has_memory);
         assert_int_equal(topology->n_cpus, 7);
@@ -83,14 +83,14 @@ TREE_TEST(two_nodes) {
         assert_null(topology_node(topology, 1));
 }
 
-/* Never more than the lists of file pages and the slab, and nothing less for shared memory of small pages. */
+/* Never more than the lists of file pages and the slab; shared memory on small pages does not reduce that. */
 TREE_TEST(reclaimable) {
         static const struct {
                 unsigned mapped_kib, shmem_kib, file_kib;
         } cases[] = {
                 {700, 400, 3072 - 300},
                 {700, 700, 3072},
-                {700, 9000, 3072},              /* much of a tmpfs, and all of it unmapped */
+                {700, 9000, 3072},              /* most of it a tmpfs, all of it unmapped */
                 {8000100, 8000000, 3072 - 100}, /* a database on small pages */
                 {9000, 400, 0},
         };
@@ -142,7 +142,7 @@ TREE_TEST(default_page_size) {
                     2 * MIB);
 }
 
-/* An empty tree: nothing is known, and nothing breaks. */
+/* An empty tree: everything is unknown. */
 TREE_TEST(nothing_there) {
         const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
@@ -157,7 +157,7 @@ TREE_TEST(nothing_there) {
         assert_true(id_set_has(&topology->allowed_nodes, 0));
 }
 
-/* No NUMA directories: node 0 is the host. */
+/* No NUMA directories: the host is node 0. */
 TREE_TEST(not_numa) {
         tree_write(tree, "/proc/meminfo",
                    "MemTotal: 1048576 kB\nMemFree: 524288 kB\n"
@@ -187,7 +187,7 @@ TREE_TEST(old_kernel) {
         const Topology *topology = probe_topology(tree->root, tree->arena, NULL);
 
         assert_true(topology_node(topology, 0)->has_memory);
-        assert_false(topology_node(topology, 2)->has_memory); /* by MemTotal */
+        assert_false(topology_node(topology, 2)->has_memory); /* from MemTotal */
         assert_int_equal(topology_node(topology, 2)->pools[0].surplus_pages, 0);
         assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0,2");
 }
@@ -220,7 +220,7 @@ TREE_TEST(buddyinfo) {
         assert_int_equal(topology->nodes[1].free_blocks[3], 0);
 }
 
-/* More numbers than there are orders are not stored beyond the array. */
+/* More numbers than orders are not stored beyond the array. */
 TREE_TEST(long_buddyinfo) {
         Text text = text_in(tree->arena);
 
@@ -249,7 +249,7 @@ TREE_TEST(thp) {
                 assert_text(size->enabled, size->bytes == 64 * KIB ? "never" : NULL);
 }
 
-/* What no plan for the configuration sets is not read. */
+/* Files of settings that no plan changes are not read. */
 TREE_TEST(settings_of_a_plan) {
         const Config none = {}, *oracle = config_line(tree->arena, "20-db Engine=oracle Pages=100");
 
@@ -274,7 +274,7 @@ TREE_TEST(cpuset) {
         assert_text(id_set_format(tree->arena, &topology->allowed_nodes), "0,2");
 }
 
-/* Of a captured host, by any mapping of small pages; of this one, as the kernel says. */
+/* Of a recorded host, from any mapping of small pages; of the running host, from the kernel. */
 TREE_TEST(base_page) {
         static const struct {
                 const char *smaps;
@@ -337,7 +337,7 @@ TREE_TEST(fresh_counts) {
         assert_int_equal(pool.total_pages, 4711);
 }
 
-/* The kernel can count surplus pages on a node that has no pages left: another node's are its own then. */
+/* The kernel can count surplus pages on a node that has no pages left. Another node's pages are then its own. */
 TREE_TEST(surplus_of_an_empty_pool) {
         static const char pool[] = "/sys/devices/system/node/node2/hugepages/hugepages-2048kB";
 
@@ -351,7 +351,7 @@ TREE_TEST(surplus_of_an_empty_pool) {
         assert_int_equal(topology->page_sizes[0].surplus_pages, 3);
 }
 
-/* Counts that are no numbers: the pool is not there. */
+/* Counts that are no numbers: the pool does not exist. */
 TREE_TEST(rubbish_counts) {
         write_two_nodes(tree);
         tree_write(tree, "/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a root tells of its reads, the tree that comes of it, and the archive. */
+/* Recording the reads of a root, the tree from it, and the archive. */
 
 #include "host/record/recording_json.h"
 #include "support/testing.h"
@@ -8,7 +8,7 @@
 
 static const char kinds[] = {'n', 'd', 'l', 'f'};
 
-/* "KIND PATH CONTENTS", one to a line. */
+/* "KIND PATH CONTENTS" per line. */
 static char *tree_text(Arena *arena, const Recording *recording) {
         const RecordedTree tree = recording_tree(arena, recording);
         Text text = text_in(arena);
@@ -36,7 +36,7 @@ TREE_TEST(reads) {
         root_read_file(tree->root, arena, "/etc/none", 100, &text, NULL);
         root_read_link(tree->root, arena, "/etc/b", &text);
         root_read_file(tree->root, arena, "/etc/a/2", 100, &text, NULL);
-        assert_text(text, "password=x\n"); /* who reads sees all of it */
+        assert_text(text, "password=x\n"); /* the reader sees all of it */
         root_exists(tree->root, "/etc/a");
         root_exists(tree->root, "/etc/nothing");
         root_record(tree->root, NULL);
@@ -97,7 +97,7 @@ TEST(archive) {
         assert_text(archive + 1536, "x");
 }
 
-/* From another process, whatever that says. */
+/* From another process, which may send anything. */
 TEST(json) {
         Recording recording = recording_in(arena), copy = recording_in(arena);
 

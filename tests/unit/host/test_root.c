@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The one module that touches files: nothing leaves the directory, nothing hangs, nothing is left half written. */
+/* The only module that opens files: no path leads out of the root, no read hangs, no file is half written. */
 
 #include "support/testing.h"
 #include "support/tree.h"
@@ -28,7 +28,7 @@ TREE_TEST(open) {
         assert_null(root_free(NULL));
         assert_false(root_is_host(tree->root));
         assert_text(root_path(tree->arena, tree->root, "/a"), tree_path(tree, "/a"));
-        /* "/" by other names. */
+        /* Other names of "/". */
         assert_int_equal(root_open("/../.", &root), 0);
         assert_true(root_is_host(root));
         root_free(root);
@@ -41,7 +41,7 @@ TREE_TEST(read_file) {
         tree_write_bytes(tree, "/a/b", "x\0y\n", 4);
         assert_int_equal(root_read_file(tree->root, tree->arena, "/a/b", 100, &text, &size), 0);
         assert_int_equal(size, 4);
-        assert_memory_equal(text, "x\0y\n", 5); /* with a NUL behind it */
+        assert_memory_equal(text, "x\0y\n", 5); /* followed by NUL */
         tree_write(tree, "/empty", "");
         assert_int_equal(root_read_file(tree->root, tree->arena, "/empty", 100, &text, NULL), 0);
         assert_text(text, "");
@@ -58,19 +58,19 @@ TREE_TEST(read_file_limits) {
         assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 9999, &text, NULL),
                          -EFBIG);
         assert_null(text);
-        /* One that never ends. */
+        /* A file without an end. */
         assert_int_equal(mknod(tree_path(tree, "/zero"), S_IFREG | 0644, 0), 0);
         assert_int_equal(truncate(tree_path(tree, "/zero"), (off_t) 1 << 40), 0);
         assert_int_equal(root_read_file(tree->root, tree->arena, "/zero", 65536, &text, NULL),
                          -EFBIG);
 }
 
-/* A FIFO that nobody writes to, a socket, a device: refused at once. */
+/* A FIFO without a writer, a socket, a device: refused without waiting. */
 TREE_TEST(special_files) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         char *text = NULL;
 
-        alarm(10); /* rather than hang */
+        alarm(10); /* instead of hanging */
         assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0644), 0);
         assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
                          -EINVAL);
@@ -106,7 +106,8 @@ static void *open_for_writing(void *argument) {
         return NULL;
 }
 
-/* Who opens a FIFO lets its writer in, who opens a watchdog starts it: what is no file is not opened. */
+/* Opening a FIFO wakes its writer, and opening a watchdog starts it. Anything but a regular file is therefore not
+ * opened. */
 TREE_TEST(looks_before_it_opens) {
         Writer writer = {.path = tree_path(tree, "/fifo"), .fd = -1};
         char *text = NULL;
@@ -115,7 +116,7 @@ TREE_TEST(looks_before_it_opens) {
         alarm(10);
         assert_int_equal(mkfifo(writer.path, 0644), 0);
         assert_int_equal(pthread_create(&thread, NULL, open_for_writing, &writer), 0);
-        usleep(20000); /* it has come to the FIFO, most likely */
+        usleep(20000); /* it has probably reached the FIFO */
         assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
                          -EINVAL);
         usleep(20000);
@@ -128,8 +129,8 @@ TREE_TEST(looks_before_it_opens) {
         alarm(0);
 }
 
-/* A database's file may be a link to whatever its owner likes. */
-TREE_TEST(links_to_what_is_no_file) {
+/* A database's file may be a link to anything. */
+TREE_TEST(links_to_special_files) {
         static const char *const targets[] = {"/dev/zero",
                                               "/dev/null",
                                               "/proc/version",
@@ -164,7 +165,7 @@ TREE_TEST(links_to_what_is_no_file) {
         assert_text(text, "x");
 }
 
-/* The kernel's own files have functions of their own, which read nothing else. */
+/* Functions for the kernel's files read nothing else. */
 TREE_TEST(kernel_files) {
         CLEANUP(root_freep) Root *host = NULL;
         char *text = NULL;
@@ -180,14 +181,14 @@ TREE_TEST(kernel_files) {
         assert_int_equal(root_read_attribute(tree->root, tree->arena, "/etc/number", &text),
                          -EINVAL);
         assert_int_equal(root_read_u64(tree->root, "/etc/number", &number), -EINVAL);
-        /* Of a captured host they are files. */
+        /* On a recorded host they are regular files. */
         tree_mkdir(tree, "/proc");
         assert_int_equal(mkfifo(tree_path(tree, "/proc/version"), 0644), 0);
         assert_int_equal(root_read_attribute(tree->root, tree->arena, "/proc/version", &text),
                          -EINVAL);
 }
 
-/* Absolute links and ".." of a captured host stay inside it. */
+/* Absolute links and ".." of a recorded host stay within its root. */
 TREE_TEST(resolve_in_root) {
         char *text = NULL;
 
@@ -214,7 +215,7 @@ TREE_TEST(resolve_in_root) {
                          -ELOOP);
 }
 
-/* Nor does anything that is written leave it. */
+/* Writes stay within the root, too. */
 TREE_TEST(writes_stay_inside) {
         char *outside = arena_printf(tree->arena, "%s-outside", tree->path);
 
@@ -247,7 +248,7 @@ TREE_TEST(attribute) {
         assert_true(number == 540);
 }
 
-/* An attribute is written, never made; the shorter value leaves nothing of the longer one. */
+/* An attribute is written, never created; a shorter value replaces all of a longer one. */
 TREE_TEST(write_attribute) {
         assert_int_equal(root_write_attribute(tree->root, "/nr", "1\n"), -ENOENT);
         assert_null(tree_read(tree, "/nr"));
@@ -277,7 +278,7 @@ TREE_TEST(write_file) {
 
         assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one"), 0);
         assert_text(tree_read(tree, "/run/x/state.json"), "one");
-        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* whatever the umask is */
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* with any umask */
         assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2"), 0);
         assert_text(tree_read(tree, "/run/x/state.json"), "2");
         umask(mask);
@@ -285,8 +286,8 @@ TREE_TEST(write_file) {
         assert_text(tree_read(tree, "/top"), "3");
 }
 
-/* A reader that has the old file open keeps it whole: the new one takes its name. */
-/* What is there stays, whatever it is; and nothing is left beside it. */
+/* A reader with the old file open keeps its content, because the new file gets its name. */
+/* An existing file stays, and no other file is left beside it. */
 TREE_TEST(create_file) {
         Names names;
 
@@ -315,7 +316,7 @@ TREE_TEST(write_is_atomic) {
         close(fd);
         assert_int_equal(stat(tree_path(tree, "/d/f"), &after), 0);
         assert_true(before.st_ino != after.st_ino);
-        /* No drafts stay behind. */
+        /* No drafts are left. */
         assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
         assert_int_equal(names.n, 1);
 }
@@ -330,14 +331,14 @@ TREE_TEST(identity) {
         assert_text(root_identity(tree->root, tree->arena, "/d/f"), before);
         assert_int_equal(root_write_file(tree->root, "/d/f", "new"), 0);
         assert_string_not_equal(root_identity(tree->root, tree->arena, "/d/f"), before);
-        /* The clock of a file system may stand still from one change to the next. */
+        /* The clock of a file system may not advance between two changes. */
         assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, "/d"), times, 0), 0);
         before = root_identity(tree->root, tree->arena, "/d");
         assert_int_equal(root_remove(tree->root, "/d/f"), 0);
         assert_string_not_equal(root_identity(tree->root, tree->arena, "/d"), before);
 }
 
-/* A link in the place of the file is replaced, not followed. */
+/* A link in place of the file is replaced, not followed. */
 TREE_TEST(write_replaces_links) {
         tree_write(tree, "/precious", "precious");
         tree_link(tree, "/precious", "/d/f");
@@ -406,7 +407,7 @@ TREE_TEST(list) {
         assert_int_equal(names.n, 0);
 }
 
-/* No descriptor is left open, whatever goes wrong. */
+/* No descriptor is left open after any failure. */
 static size_t count_fds(void) {
         size_t n = 0;
 
@@ -415,8 +416,8 @@ static size_t count_fds(void) {
         return n;
 }
 
-/* Of a directory that nobody else can write to, what was a file when it was listed is opened at once; links are
- * followed as ever, and what is none any more is refused as ever. */
+/* In a directory that only root can write to, a regular file is opened without another check; links are followed,
+ * and other files are refused. */
 TREE_TEST(folder) {
         const unsigned modes[] = {0755, 0775, 0757};
         RootFolder folder;

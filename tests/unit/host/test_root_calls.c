@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The system calls of host/root.c, each of which may fail: what could not be read is no empty file and no
- * empty directory; and what is to outlive a power cut is on disk before anybody hears that it was written.
- * This program has these calls in the place of the library's. */
+/* Failing system calls of host/root.c. An unreadable file or directory is not empty, and a file that must survive a
+ * power cut is on disk before its name is. This program replaces the library's calls. */
 
 #include "model/names.h"
 #include "support/tree.h"
@@ -15,10 +14,10 @@
 
 typedef enum Call { CALL_NONE, CALL_READ, CALL_READDIR, CALL_OPEN, CALL_FSYNC, CALL_RENAME } Call;
 
-static Text *calls;      /* what has become of files and directories; NULL: not of interest */
-static Call failing;     /* which call fails, */
-static unsigned fail_at; /* the how many-th, from 1, */
-static int fail_error;   /* and how; 0: it does less than it could */
+static Text *calls;      /* calls on files and directories; NULL: not recorded */
+static Call failing;     /* the call that fails, */
+static unsigned fail_at; /* its number from 1, */
+static int fail_error;   /* and the errno; 0: a partial read or write */
 static unsigned n_calls;
 
 static void arm(Call call, unsigned at, int error) {
@@ -28,7 +27,7 @@ static void arm(Call call, unsigned at, int error) {
         n_calls = 0;
 }
 
-/* What takes the place of a file before it is opened a second time. */
+/* Replaces a file before it is opened again. */
 static const char *other, *exchanged;
 static unsigned n_opened;
 
@@ -129,7 +128,7 @@ int linkat(int from, const char *path, int to, const char *name, int flags) {
 
 static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM, ESTALE};
 
-/* The running host: there all files are opened by openat(2) and open(2). */
+/* On the running host all files are opened by openat(2) and open(2). */
 static Root *open_host(void) {
         Root *root = NULL;
 
@@ -137,7 +136,7 @@ static Root *open_host(void) {
         return root;
 }
 
-/* A directory that ends early looks like one that ends. */
+/* A failing directory looks like one that ends. */
 TREE_TEST(a_directory_that_cannot_be_read) {
         CLEANUP(root_freep) Root *host = open_host();
         Names names = {};
@@ -145,13 +144,13 @@ TREE_TEST(a_directory_that_cannot_be_read) {
         tree_write(tree, "/d/a", "");
         tree_write(tree, "/d/b", "");
         for (size_t i = 0; i < ARRAY_LEN(errors); i++)
-                for (unsigned at = 1; at <= 2; at++) { /* the names, and that there are no more */
+                for (unsigned at = 1; at <= 2; at++) { /* the names, and the end of the directory */
                         arm(CALL_READDIR, at, errors[i]);
                         assert_int_equal(root_list(tree->root, tree->arena, "/d", &names),
                                          -errors[i]);
                         assert_int_equal(names.n, 0);
                 }
-        /* Nothing has failed, though another call has left its mark. */
+        /* An errno of an earlier call does not count. */
         arm(CALL_NONE, 0, 0);
         errno = EIO;
         assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
@@ -164,7 +163,7 @@ TREE_TEST(a_directory_that_cannot_be_read) {
         arm(CALL_NONE, 0, 0);
 }
 
-/* Interrupted, it begins again. */
+/* Continues after EINTR. */
 TREE_TEST(an_interrupted_call) {
         CLEANUP(root_freep) Root *host = open_host();
         char *text = NULL;
@@ -192,7 +191,7 @@ TREE_TEST(an_interrupted_call) {
         arm(CALL_NONE, 0, 0);
 }
 
-/* More than one read brings. */
+/* More than one read(2) returns. */
 static const char *long_text(const Tree *tree) {
         Text text = text_in(tree->arena);
 
@@ -248,7 +247,7 @@ TREE_TEST(short_reads) {
         arm(CALL_NONE, 0, 0);
 }
 
-/* A file that is kept open is not opened again, unless reading fails because the node was removed; then the new file is
+/* A kept file descriptor is used again, unless reading fails because the node was removed; then the new file is
  * kept. */
 TREE_TEST(a_file_that_is_kept_open) {
         CLEANUP(root_freep) Root *host = open_host();
@@ -265,7 +264,7 @@ TREE_TEST(a_file_that_is_kept_open) {
         arm(CALL_NONE, 0, 0);
 }
 
-/* What was looked at is what is read: who puts another file in its place meanwhile comes too late. */
+/* The file that was checked is read, even if it is replaced in between. */
 TREE_TEST(an_exchanged_file) {
         CLEANUP(root_freep) Root *host = open_host();
         char *text = NULL;
@@ -293,7 +292,7 @@ static const char *stored(const Tree *tree, int (*write)(const Root *, const cha
         return text_string(&text);
 }
 
-/* The text before the name, and the name before anybody hears of it; new directories likewise. */
+/* The content is on disk before the name, and the name before success is returned; new directories likewise. */
 TREE_TEST(order_on_disk) {
         assert_text(stored(tree, root_store_file, "/etc/d/learned.conf"),
                     "make etc, sync directory, make d, sync directory, "
@@ -302,11 +301,11 @@ TREE_TEST(order_on_disk) {
                     "sync file, name learned.conf, sync directory");
         assert_text(stored(tree, root_create_file, "/etc/d/20-pg.conf"),
                     "sync file, name 20-pg.conf, sync directory");
-        /* What is gone with the boot is not waited for. */
+        /* Files that end with the boot need no fsync(2). */
         assert_text(stored(tree, root_write_file, "/run/state.json"), "make run, name state.json");
 }
 
-/* What is overwritten in place takes no more room: no new file, and no name. */
+/* A file that is overwritten in place takes no more space: no new file and no new name. */
 TREE_TEST(overwrite) {
         Text text = text_in(tree->arena);
 
@@ -334,10 +333,10 @@ TREE_TEST(a_store_that_fails) {
         arm(CALL_RENAME, 1, ENOSPC);
         assert_int_equal(root_store_file(tree->root, "/etc/f", "new"), -ENOSPC);
         assert_text(tree_read(tree, "/etc/f"), "old");
-        /* It is there, and perhaps not for good: nobody may rest on it. */
+        /* The file exists, but may not survive: success is not returned. */
         arm(CALL_FSYNC, 2, EIO);
         assert_int_equal(root_store_file(tree->root, "/etc/f", "new"), -EIO);
-        /* File systems that keep no directories on disk. */
+        /* File systems that cannot sync directories. */
         arm(CALL_FSYNC, 2, EINVAL);
         assert_int_equal(root_store_file(tree->root, "/etc/f", "newer"), 0);
         arm(CALL_NONE, 0, 0);

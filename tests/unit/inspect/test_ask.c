@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Programs of strangers: whatever they do, there is an answer or a sentence, in time, and nothing of
- * them is left. As root they are run as nobody; without, as who runs the test. */
+/* Programs of other users: each gives an answer or a message in time, and leaves nothing behind. Root runs them as
+ * nobody, other users as themselves. */
 
 #include "inspect/ask.h"
 #include "runtime/clock.h"
@@ -24,7 +24,7 @@ static uid_t owner_uid(void) {
         return geteuid() == 0 ? NOBODY : geteuid();
 }
 
-/* A shell script in the tree, and a data directory of whom it is to be run as. */
+/* A shell script in the tree, and a data directory of the user it runs as. */
 static Asking asking(const Tree *tree, const char *script) {
         Asking asking = {};
 
@@ -44,7 +44,7 @@ static Asking asking(const Tree *tree, const char *script) {
         return asking;
 }
 
-/* Everything here takes a fraction of it, and what hangs, hangs longer. */
+/* Everything here takes a fraction of this time; a hanging program takes longer. */
 #define PATIENCE_USEC (30 * USEC_PER_SEC)
 
 static const char *ask_it(const Tree *tree, Asking *asking, char **ret_output) {
@@ -87,7 +87,7 @@ TREE_TEST(answer) {
         assert_text(answer_of(tree, ":"), "");
 }
 
-/* Nothing of ours is handed on. */
+/* Nothing of hugeplan is inherited. */
 TREE_TEST(surroundings) {
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC), fd = fcntl(null, F_DUPFD, 100);
 
@@ -121,7 +121,7 @@ TREE_TEST(surroundings) {
         unsetenv("PGDATA");
 }
 
-/* An own session: it is no member of the group that a terminal signals. */
+/* Its own session: a terminal's signals do not reach it. */
 TREE_TEST(session) {
         const char *line = answer_of(tree, "cut -d' ' -f1,5,6 /proc/$$/stat");
         const char *rest = line;
@@ -162,11 +162,11 @@ TREE_TEST(floods) {
                         "was stopped: it prints more than 64K");
         assert_int_equal(strlen(answer_of(tree, "head -c 65536 /dev/zero | tr '\\0' x")), 65536);
         assert_contains(wrong_of(tree, "head -c 65537 /dev/zero | tr '\\0' x"), "more than 64K");
-        /* Complaints are taken and forgotten, as many as there may be. */
+        /* Messages on standard error are read and dropped, however many there are. */
         assert_text(answer_of(tree, "head -c 10000000 /dev/zero >&2; echo 7"), "7\n");
 }
 
-/* Not dead, whether or not anybody has reaped it: containers often have no init that does. */
+/* Not a zombie: containers often have no init that reaps. */
 static bool is_alive(Arena *arena, uint64_t pid) {
         FILE *file = fopen(arena_printf(arena, "/proc/%" PRIu64 "/stat", pid), "re");
         char state;
@@ -179,7 +179,7 @@ static bool is_alive(Arena *arena, uint64_t pid) {
         return is;
 }
 
-/* Children that keep the pipes: nobody waits for them, and they are killed too. */
+/* Children that keep the pipes open are not waited for, and are killed, too. */
 TREE_TEST(children) {
         uint64_t start = clock_now_usec(), pid, end = start + PATIENCE_USEC;
         char *answer = answer_of(tree, "sleep 600 & echo $!");
@@ -240,7 +240,7 @@ TREE_TEST(user) {
         assert_contains(ask_it(tree, &it, &output), "only root and");
 }
 
-/* Who can write the program, or what it reads, would have the rights of its user. */
+/* Another user who can write the program, or its files, would get the rights of the user it runs as. */
 TREE_TEST(open_to_others) {
         char *output = NULL;
 
@@ -260,7 +260,7 @@ TREE_TEST(open_to_others) {
         it = asking(tree, "echo 1");
         assert_contains(ask_it(tree, &it, &output), "can be written by group 1");
         assert_null(output);
-        /* The owner's own. */
+        /* A file of the user is accepted. */
         assert_int_equal(chown(tree_path(tree, "/bin"), NOBODY, NOBODY), 0);
         it = asking(tree, "echo 1");
         assert_null(ask_it(tree, &it, &output));
@@ -269,7 +269,7 @@ TREE_TEST(open_to_others) {
         it = asking(tree, "echo 1");
         it.question.user = "root";
         assert_contains(ask_it(tree, &it, &output), "it belongs to root");
-        /* Nor with rights that its file has. */
+        /* Nor with the rights of a set-user-ID file. */
         it = asking(tree, "echo 1");
         assert_int_equal(chmod(tree_path(tree, "/bin/db"), 04755), 0);
         assert_contains(ask_it(tree, &it, &output), "is set-user-ID or set-group-ID");
@@ -297,7 +297,7 @@ TREE_TEST(configuration_of_others) {
         root_free(it.host);
 }
 
-/* A link in a directory of others is followed once: what it led to is judged, run and named. */
+/* A link in a directory of other users is followed once: its target is checked, run and named. */
 TREE_TEST(links) {
         Asking it = asking(tree, "echo \"$@\"");
         char *output = NULL;
@@ -316,7 +316,7 @@ TREE_TEST(links) {
         root_free(it.host);
 }
 
-/* Options of strangers are a reason not to ask. */
+/* Options of other users are a reason not to ask. */
 TREE_TEST(untrusted) {
         Asking it = asking(tree, "echo 1");
         char *output = NULL;

@@ -16,7 +16,7 @@ static char *instruct(Arena *arena, BootLoader *loader, KernelAdvice *advice) {
         return arena_strdup(arena, text_string(&text));
 }
 
-/* PHRASES: those of the line that is changed, parted by "|". */
+/* PHRASES of the changed line, separated by "|". */
 static KernelAdvice advice_of(Arena *arena, const char *phrases, const KernelChange *changes,
                               size_t n) {
         KernelAdvice advice = {};
@@ -37,7 +37,7 @@ static const KernelChange three[] = {
         {.from = "transparent_hugepage=no", .is_unclear = true},
 };
 
-/* By hand at the loader's place, and one command. */
+/* By hand in the loader's files, and with one command. */
 TEST(instruct_by_hand) {
         BootLoader loader = {.kind = BOOT_LOADER_GRUB,
                              .place = "GRUB_CMDLINE_LINUX of /etc/default/grub",
@@ -62,7 +62,7 @@ TEST(instruct_by_hand) {
         assert_int_equal(boot_loader_instruct(arena, &loader, &none).n, 0);
 }
 
-/* grubby is given every pair, for it takes out all arguments of a name that it is given. */
+/* grubby gets every pair, because it removes all arguments with a name that it gets. */
 TEST(instruct_grubby) {
         static const char hint[] =
                 "  # old releases keep one page size only: see grubby --info=ALL\nreboot\n";

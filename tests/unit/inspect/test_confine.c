@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a reader cannot do any more, whoever has taken it over. */
+/* What a reader cannot do any more, even if an attacker controls it. */
 
 #include "inspect/confine.h"
 #include "support/testing.h"
@@ -44,12 +44,12 @@ static void say(int output, const char *what, bool is_possible) {
 }
 
 typedef struct Things {
-        const char *file; /* of who starts the reader, and readable by everybody */
-        long key;         /* in that one's session keyring: whoever possesses it may read it */
-        bool is_root;     /* that one */
+        const char *file; /* of the user who starts the reader, world-readable */
+        long key; /* in that user's session keyring: every process with that keyring can read it */
+        bool is_root; /* that key */
 } Things;
 
-/* What the reader's user may not do, nor the reader what its user may. */
+/* Operations that the reader's user cannot do, or that the reader must not do although its user can. */
 static void try_everything(void *userdata, int output) {
         const Things *things = userdata;
         int fd = open(things->file, O_RDONLY);
@@ -64,7 +64,7 @@ static void try_everything(void *userdata, int output) {
         say(output, "environment", getenv("PATH"));
         say(output, "terminal", open("/dev/tty", O_RDONLY) >= 0);
         say(output, "ids", setuid(0) == 0);
-        /* Where nobody had more than that user to begin with, these are his. */
+        /* Without root, the reader's user is the caller. */
         if (!things->is_root)
                 return;
         say(output, "removing", unlink(things->file) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Databases' files are read as their owner; what he names may be anything. */
+/* Databases' files are read as their owner, whatever files their settings name. */
 
 #include "demand/figures.h"
 #include "inspect/gather.h"
@@ -56,7 +56,7 @@ TREE_TEST(own_files) {
         assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->value, "1GB");
         assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->origin,
                     arena_printf(tree->arena, "%s:1", tree_path(tree, "/data/postgresql.conf")));
-        /* PG_VERSION says 15; of its minor version the program tells. */
+        /* PG_VERSION is 15; the program tells the minor version. */
         const char *version = figure->gathered->version;
 
         if (access("/usr/lib/postgresql/15/bin/postgres", X_OK) < 0)
@@ -67,7 +67,7 @@ TREE_TEST(own_files) {
         assert_true(figure->sizing.steps.n > 0);
 }
 
-/* A snapshot asks what was read, and for no size: none is made, whichever version the program says. */
+/* A snapshot asks for the version that was read, and computes no size. */
 TREE_TEST(no_sizes) {
         static const char *const names[] = {"postgresql", "mariadb", "mysql", "jvm", "oracle"};
         Root *host;
@@ -96,8 +96,8 @@ TREE_TEST(no_sizes) {
         root_free(host);
 }
 
-/* What stands behind a file that cannot be read may be other: no number of sessions is known then, not even the
- * server's own default. */
+/* If a file cannot be read, later files are unknown: the number of sessions is unknown then, even the server's
+ * default. */
 TREE_TEST(sessions) {
         const Engine *engine = engine_find("postgresql");
         const Figure *figure = gather(tree, "max_connections = 400\n");
@@ -112,7 +112,7 @@ TREE_TEST(sessions) {
         assert_int_equal(engine_sessions(engine, figure->gathered), 0);
 }
 
-/* The watchdog, the kernel's log, what would never end. */
+/* The watchdog, the kernel's log, endless files. */
 TREE_TEST(no_regular_files) {
         assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
         assert_contains(
@@ -124,7 +124,7 @@ TREE_TEST(no_regular_files) {
         assert_non_null(gather(tree, "include '/sys/kernel/mm/hugepages'\n")->wrong);
 }
 
-TREE_TEST(not_his) {
+TREE_TEST(files_of_other_users) {
         if (geteuid() != 0) {
                 print_message("skipped: needs root to have files that others cannot read\n");
                 skip();
@@ -135,7 +135,7 @@ TREE_TEST(not_his) {
                                                   tree_path(tree, "/secret")))
                                 ->wrong,
                         "Permission denied");
-        /* A third party's settings size it, but no program is asked with them. */
+        /* A third party's settings determine the size, but no program is run with them. */
         tree_write(tree, "/third", "shared_buffers = 3GB\nhuge_pages = on\n");
         assert_int_equal(chown(tree_path(tree, "/third"), 7, 7), 0);
         const Figure *figure = gather(
@@ -167,8 +167,8 @@ static const char *value_of(const Gathered *gathered, const char *name) {
         return settings_find(&gathered->settings, name)->value;
 }
 
-/* By its owner's rights, and root's own by nobody's: what only root may read root hands over, and who has no rights
- * parses it. */
+/* With the rights of its owner; for root's files, root passes a file that only root can read to a process without
+ * rights, which parses it. */
 TREE_TEST(named_file) {
         const char *path = tree_path(tree, "/x.conf");
         const SourceText input = {.text = "{\"shared_buffers\": \"2GB\"}", .size = 25};
@@ -211,7 +211,7 @@ static const char *why_not_us(const Tree *tree, const EngineTarget *target) {
                                 &is_guess);
 }
 
-TREE_TEST(whose) {
+TREE_TEST(owners) {
         bool is_root = geteuid() == 0;
         Gathered gathered = {.config_file = tree_path(tree, "/x.conf")};
         const EngineTarget ours = {.user = arena_printf(tree->arena, "%u", geteuid())};
@@ -225,7 +225,7 @@ TREE_TEST(whose) {
                 assert_null(why_not_us(tree, &ours));
         assert_contains(why_not_us(tree, &(EngineTarget){.user = "no-such-user-here"}),
                         "there is no user");
-        /* What was found belongs to us, or to another. */
+        /* The files belong to the calling user, or to another one. */
         tree_write(tree, "/x.conf", "");
         assert_null(gather_whose(tree->arena, &gathered));
         if (is_root) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What of a text leaves the host: what a parser uses, and of all else the length. */
+/* The parts of a text that leave the host: what a parser uses, and the length of everything else. */
 
 #include "inspect/kept.h"
 #include "support/story.h"
@@ -20,7 +20,7 @@ static const char *do_kept(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(stories, "unit/inspect/kept", {"kept", do_kept})
 
-/* Words that NULs end. */
+/* Words that end with NUL. */
 TEST(arguments) {
         static const char words[] = "/usr/sbin/mariadbd\0--user\0a\0--key\0abc\0--large-pages\0abc";
         static const char expected[] =
@@ -31,7 +31,7 @@ TEST(arguments) {
                             expected, sizeof(expected));
 }
 
-/* Of a server parameter file the text that runs through its blocks; of pg_control the sizes; of others nothing. */
+/* Of a server parameter file the text across its blocks; of pg_control the sizes; of others nothing. */
 TEST(binary) {
         static const double format = 1234567.0;
         Kept kept = kept_in(arena);
@@ -60,7 +60,7 @@ TEST(binary) {
         assert_memory_equal(kept_text(&kept, arena, "/bin/a", "\177ELF\0ab", 7), "xxxx\0xx", 7);
 }
 
-/* Whatever strangers write: it ends, keeps its length and lines, and nothing is in it that was not there. */
+/* For any text: filtering ends, keeps length and lines, and adds nothing. */
 TEST(hostile) {
         static const char *const parts[] = {"shared_buffers",
                                             "=",

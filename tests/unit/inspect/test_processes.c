@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is seen of the processes of a host. */
+/* The processes of a host. */
 
 #include "inspect/process_files.h"
 #include "support/testing.h"
@@ -46,7 +46,7 @@ TREE_TEST(seen) {
         assert_true(one->peak_bytes == 2 << 20);
         assert_false(one->is_elsewhere);
         assert_true(processes.items[1].is_elsewhere);
-        /* Whose link cannot be read is taken for one of this host's, */
+        /* A process with an unreadable link counts as one of this host, */
         assert_false(processes.items[2].is_elsewhere);
         assert_null(processes.items[2].container);
 }
@@ -78,7 +78,7 @@ TREE_TEST(containers) {
         }
 }
 
-/* This very process, on this very host. */
+/* This process on the running host. */
 TEST(here) {
         CLEANUP(root_freep) Root *root = NULL;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a unit's processes have mapped, where nothing counts. */
+/* The mappings of a unit's processes, if the hugetlb controller does not count. */
 
 #include "inspect/pages/server_look.h"
 #include "support/testing.h"
@@ -32,8 +32,8 @@ static ServerLook look_at(const Tree *tree, const char *unit) {
         return server_look(&host, NULL, unit, false);
 }
 
-/* A postmaster and a backend of one segment, with small ones beside it; a helper of a group below, with a segment of its
- * own; and somebody else's. */
+/* A postmaster and a backend with one segment, and small ones beside it; a helper in a group below, with a segment
+ * of its own; and a process of another unit. */
 TREE_TEST(unit) {
         static const char server[] = HUGE_LINE("7f1000000000", "7f1043c00000", "00000000", "5")
                 SMALL_LINE("7f2000000000", "7f2000900000", "6")
@@ -73,14 +73,14 @@ TREE_TEST(unit) {
         assert_int_equal(look.pages.n, 1);
         assert_int_equal(look.pages.items[0].page_size_bytes, 2 * MIB);
         assert_int_equal(look.pages.items[0].mapped_pages, 542 + 1024);
-        /* What is less than any huge page is no loss. */
+        /* Less than any huge page is no loss. */
         assert_int_equal(look.map.unnamed_bytes, 9 * MIB);
         assert_int_equal(server_mapped_bytes(tree->root, 101), UINT64_C(0x43c00000) + 9 * MIB);
         assert_int_equal(server_mapped_bytes(tree->root, 103), 0);
         assert_false(look_at(tree, "none.service").is_running);
 }
 
-/* Parts of one segment: what overlaps counts once. */
+/* Parts of one segment: an overlap counts once. */
 TREE_TEST(parts) {
         write_group(tree, "db.service", "101\n");
         write_process(tree, 101, "status",

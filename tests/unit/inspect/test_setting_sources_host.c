@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Where sources of settings are looked for, our guard against them, and which boot loader a host has. */
+/* Places of settings, hugeplan's guard against them, and the boot loader of a host. */
 
 #include "apply/host_apply.h"
 #include "inspect/boot_loader.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* All entries, one to a line; "!" before what is overruled. */
+/* All entries, one per line; "!" before one that is overruled. */
 static char *find_text(const Tree *tree) {
         const SettingSources *setting_sources = setting_sources_find(
                 tree->root, tree->arena,
@@ -68,7 +68,7 @@ TREE_TEST(merged_usr) {
         assert_text(find_text(tree), "vm.nr_hugepages=1 in /usr/lib/sysctl.d/a.conf:1\n");
 }
 
-/* Debian links sysctl.conf, so that both programs read it, in one place; alone it is procps'. */
+/* Debian links sysctl.conf, so that both programs read it in one place. Without the link only procps reads it. */
 TREE_TEST(sysctl_conf) {
         write_pages(tree, "/etc/sysctl.conf", "1");
         write_pages(tree, "/etc/sysctl.d/50-a.conf", "2");
@@ -93,9 +93,9 @@ TREE_TEST(guard) {
         assert_int_equal(guard_remove(tree->root), 0);
         assert_int_equal(guard_write(tree->root, 50), 0);
         assert_contains(tree_read(tree, path), "\nvm.nr_hugepages = 50\n");
-        /* It is no source of a setting, and hides none. */
+        /* The guard is no source of a setting, and masks none. */
         assert_text(find_text(tree), "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:1\n");
-        /* The same again writes nothing. */
+        /* Writing the same again does nothing. */
         assert_int_equal(stat(tree_path(tree, path), &before), 0);
         assert_int_equal(before.st_mode & 0777, 0644);
         assert_int_equal(guard_write(tree->root, 50), 0);
@@ -107,7 +107,7 @@ TREE_TEST(guard) {
         assert_null(tree_read(tree, path));
 }
 
-/* A file of the same name elsewhere is somebody else's. */
+/* A file of the same name in another directory is not hugeplan's. */
 TREE_TEST(not_our_guard) {
         write_pages(tree, "/etc/sysctl.d/zz-hugeplan.conf", "7");
         assert_text(find_text(tree), "vm.nr_hugepages=7 in /etc/sysctl.d/zz-hugeplan.conf:1\n");
@@ -147,7 +147,7 @@ TREE_TEST(units) {
                    "# ExecStart=hugeadm\nExecStartPre=-/usr/bin/hugeadm --pool-pages-min 2M:1\n"
                    "ExecStart=/bin/sh -c 'x; \\\n  echo 2 > /proc/sys/vm/nr_hugepages'",
                    true);
-        /* OpenShift's: the script takes its figures from the unit. */
+        /* OpenShift's unit: the script takes its figures from it. */
         write_unit(tree, "/etc/systemd/system/b.service",
                    "EnvironmentFile=-/etc/default/b\nExecStart=/usr/local/bin/b.sh", false);
         tree_write(tree, "/etc/default/b", "NR_HUGEPAGES=7\n");
@@ -156,13 +156,13 @@ TREE_TEST(units) {
                    "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n");
         tree_write(tree, "/usr/local/lib/b.inc", "/opt/c\n");
         tree_write(tree, "/opt/c", "#!/bin/sh\n/opt/c /usr/local/bin/b.sh nr_hugepages\n");
-        /* What is a script of the distribution's own looks like one. */
+        /* A script of the distribution. */
         write_unit(tree, "/usr/lib/systemd/system/d.service",
                    "Slice=hugepages.slice\nExecStart=/usr/lib/systemd/d.sh", true);
         write_unit(tree, "/usr/lib/systemd/system/e@.service", "ExecStart=/usr/bin/e", true);
         tree_write(tree, "/usr/lib/systemd/d.sh", "#!/bin/sh\nhugeadm\n");
         tree_write(tree, "/usr/bin/e", "#!/bin/sh\nhugeadm\n");
-        /* Drop-ins of what is somebody else's, and what is masked or replaced. */
+        /* Drop-ins of other programs, masked and replaced files. */
         tree_write(tree, "/run/systemd/system/e@1.service.d/f.conf",
                    "[Service]\nExecStartPre=+virsh allocpages 2M 5\n");
         write_unit(tree, "/usr/lib/systemd/system/a.service", "ExecStart=hugeadm", false);
@@ -215,7 +215,7 @@ TREE_TEST(tuned) {
                     "vm.nr_hugepages=4 in /etc/tuned/profiles/post/tuned.conf:4\n");
 }
 
-/* Of a profile that is active; tuned's own library only says what they could call. */
+/* Of an active profile. tuned's own library only shows what profiles could call. */
 TREE_TEST(tuned_scripts) {
         tree_write(tree, "/usr/lib/tuned/functions", "#!/bin/sh\nhugeadm --pool-pages-max 2MB:9\n");
         tree_write(tree, "/usr/lib/tuned/db/script.sh",
@@ -226,7 +226,7 @@ TREE_TEST(tuned_scripts) {
         assert_text(find_text(tree), "hugeadm in /usr/lib/tuned/db/script.sh:3\n");
 }
 
-/* The one in /etc counts, and may include the one of its own name below /usr. */
+/* A profile in /etc has precedence, and may include the one with its own name below /usr. */
 TREE_TEST(tuned_same_name) {
         write_profile(tree, "/usr/lib/tuned/db", "", "1");
         write_profile(tree, "/etc/tuned/db", "db", "2");
@@ -236,7 +236,7 @@ TREE_TEST(tuned_same_name) {
 }
 
 TREE_TEST(tuned_hostile) {
-        /* Cycles, and names that lead out. */
+        /* Cycles, and names that lead out of the directory. */
         write_profile(tree, "/etc/tuned/a", "b, ../../x, b/../../../x, ${f:exec:x}, -c", "1");
         write_profile(tree, "/etc/tuned/b", "a", "2");
         write_profile(tree, "/etc/tuned/c", "c", "3");
@@ -245,7 +245,7 @@ TREE_TEST(tuned_hostile) {
         assert_text(find_text(tree), "!vm.nr_hugepages=2 in /etc/tuned/b/tuned.conf:4\n"
                                      "!vm.nr_hugepages=3 in /etc/tuned/c/tuned.conf:4\n"
                                      "vm.nr_hugepages=1 in /etc/tuned/a/tuned.conf:4\n");
-        /* No files where files should be. */
+        /* Directories instead of files. */
         tree_mkdir(tree, "/etc/tuned/dir/tuned.conf");
         tree_write(tree, "/etc/tuned/active_profile", "dir");
         assert_text(find_text(tree), "");
@@ -253,7 +253,7 @@ TREE_TEST(tuned_hostile) {
         tree_mkdir(tree, "/etc/tuned/active_profile");
         assert_text(find_text(tree), "");
         rmdir(tree_path(tree, "/etc/tuned/active_profile"));
-        /* A chain that does not end. */
+        /* An endless chain of includes. */
         for (int i = 0; i < 60; i++)
                 write_profile(tree, arena_printf(tree->arena, "/etc/tuned/p%d", i),
                               arena_printf(tree->arena, "p%d", i + 1), "1");
@@ -262,7 +262,7 @@ TREE_TEST(tuned_hostile) {
         assert_null(strstr(find_text(tree), "/etc/tuned/p40/"));
 }
 
-/* What cannot be read is passed over, and nothing hangs. */
+/* Unreadable files are skipped, and nothing hangs. */
 TREE_TEST(hostile_files) {
         Text large = text_in(tree->arena);
 
@@ -323,7 +323,7 @@ TREE_TEST(entries) {
         assert_text(find_loader(tree).place, "/etc/kernel/cmdline");
         unlink(tree_path(tree, "/usr/sbin/grubby"));
         assert_loader(tree, "grub-entries");
-        /* GRUB that does not read them, on a host where they were left behind. */
+        /* A GRUB that does not read them, on a host where they were left behind. */
         tree_write(tree, "/boot/grub2/grub.cfg", "menuentry 'a' {\nlinux /v ro\n}\n");
         unlink(tree_path(tree, "/boot/loader/loader.conf"));
         assert_loader(tree, "grub");

@@ -75,7 +75,7 @@ TEST(reader_takes_single_bytes) {
         varlink_reader_done(&reader);
 }
 
-/* The limit counts the message, not its NUL; and memory never grows beyond. */
+/* The limit is for the message without its NUL; memory never grows beyond it. */
 TEST(reader_keeps_its_limit) {
         enum { LIMIT = 70000 };
         char *message = calloc(1, LIMIT + 2);

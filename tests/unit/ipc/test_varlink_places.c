@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who loses his place, and whose turn is next: decisions, without sockets. */
+/* Which connection loses its place, and whose call is next, without sockets. */
 
 #include "ipc/varlink_places.h"
 
@@ -34,7 +34,7 @@ static void enter_many(Play *play, unsigned user, size_t n, VarlinkPlaceKind kin
                 varlink_places_set_kind(&play->places, enter(play, user), kind);
 }
 
-/* What another user's connection would cost if there were no room. */
+/* The place that a connection of another user costs if there is no room. */
 static VarlinkPlace *spare(Play *play) {
         VarlinkPlace *price;
 
@@ -75,8 +75,7 @@ TEST(room) {
         assert_ptr_equal(price_for(&play, B), &play.of[A][0]);
         for (size_t i = 0; i < 3; i++)
                 varlink_places_set_kind(&play.places, &play.of[A][i], VARLINK_PLACE_KEPT);
-        assert_ptr_equal(price_for(&play, A),
-                         &play.of[A][1]); /* one is kept, as play_of() has it */
+        assert_ptr_equal(price_for(&play, A), &play.of[A][1]); /* one is kept, see play_of() */
         varlink_places_leave(&play.places, &play.of[A][1]);
         varlink_places_leave(&play.places, &play.of[A][2]);
         play.places.n_max = play.places.n = 2;
@@ -86,8 +85,8 @@ TEST(room) {
         leave_all(&play);
 }
 
-/* Most places first; among those with as many, what is worth least. */
-TEST(from_whom) {
+/* The user with the most places; of users with equally many, the least valuable connection. */
+TEST(which_place_is_lost) {
         Play play = play_of(30, 20);
 
         enter_many(&play, A, 5, VARLINK_PLACE_WAITING);
@@ -103,7 +102,7 @@ TEST(from_whom) {
         assert_null(spare(&play));
 }
 
-/* Who has as much as the one with most pays himself. */
+/* A user with as many as the largest one loses its own. */
 TEST(among_equals) {
         Play play = play_of(10, 8);
 
@@ -150,7 +149,7 @@ TEST(subscriptions) {
         leave_all(&play);
 }
 
-/* Takes the turn that is due; it takes USEC. */
+/* Takes the next turn, which takes USEC. */
 static VarlinkPlace *turn(Play *play, uint64_t usec) {
         VarlinkPlace *place = varlink_places_next(&play->places);
 
@@ -163,8 +162,8 @@ static VarlinkPlace *turn(Play *play, uint64_t usec) {
         return place;
 }
 
-/* However many connections somebody has, and however long his calls take: each gets his share of the time,
- * and who comes waits for one call. */
+/* Each user gets a share of the time, whatever the number and duration of others' calls, and a new user waits for
+ * one call at most. */
 TEST(shares) {
         Play play = play_of(100, 50);
         uint64_t usec[USERS] = {};
@@ -181,7 +180,7 @@ TEST(shares) {
                 varlink_places_queue(&play.places, place);
         }
         assert_uint_in_range(usec[A], usec[B] * 9 / 10, usec[B] * 11 / 10);
-        /* Who was silent has saved nothing up. */
+        /* A silent user has saved nothing. */
         VarlinkPlace *newcomer = enter(&play, C);
 
         varlink_places_queue(&play.places, newcomer);
@@ -191,17 +190,17 @@ TEST(shares) {
         leave_all(&play);
 }
 
-/* Who leaves while his call is queued. */
+/* A user leaves while its call is queued. */
 TEST(leaving) {
         Play play = play_of(100, 50);
 
         for (size_t i = 0; i < 3; i++)
                 varlink_places_queue(&play.places, enter(&play, A));
         varlink_places_leave(&play.places, &play.of[A][1]);
-        varlink_places_leave(&play.places, &play.of[A][1]); /* nothing to be left */
+        varlink_places_leave(&play.places, &play.of[A][1]); /* no call left */
         assert_ptr_equal(turn(&play, 1), &play.of[A][0]);
         assert_ptr_equal(turn(&play, 1), &play.of[A][2]);
         assert_null(turn(&play, 1));
-        varlink_places_charge(&play.places, C, 5); /* who is not there */
+        varlink_places_charge(&play.places, C, 5); /* of an unknown user */
         leave_all(&play);
 }

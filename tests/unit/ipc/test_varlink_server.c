@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A real server on a real socket, driven in this process: whenever its descriptor is readable it is
- * dispatched, as sd-event would. Clients are bare sockets, so that they can misbehave; the client
- * module has a thread. What clients say and hear is told in varlink_server.stories, and of clients of several
- * users, run by root, in varlink_users.stories. */
+/* A real server on a real socket in this process: whenever its descriptor is readable it is dispatched, as by an
+ * event loop. Clients are bare sockets, so that they can misbehave; for the client module there is a thread.
+ * varlink_server.stories has what clients send and receive; varlink_users.stories, run by root, has clients of
+ * several users. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ enum {
         CALLS_MAX = 1100,
         CLIENTS_MAX = 1000,
         CLIENTS_NAMED_MAX = 64,
-        DISPATCHES_MAX = 200000, /* more without a pause is a spin */
+        DISPATCHES_MAX = 200000, /* more without a pause is a busy loop */
         OTHER_UID = 65534,
         ANOTHER_UID = 65533,
 };
@@ -40,10 +40,10 @@ typedef struct Fixture {
         VarlinkServer *server;
         char directory[64];
         const char *path;
-        VarlinkCall *kept[CALLS_MAX]; /* by Keep; NULL where closed */
+        VarlinkCall *kept[CALLS_MAX]; /* by Keep; NULL if closed */
         size_t n_kept, n_closed, n_counted, n_drained;
         size_t n_dispatches;
-        int clients[CALLS_MAX]; /* -1: has hung up */
+        int clients[CALLS_MAX]; /* -1: hung up */
         size_t n_clients;
         Text order; /* by Log */
 } Fixture;
@@ -210,7 +210,7 @@ static void dispatch(Fixture *f) {
         assert_true(++f->n_dispatches < DISPATCHES_MAX);
 }
 
-/* Until nothing is left to do. */
+/* Until there is nothing left to do. */
 static void pump(Fixture *f) {
         f->n_dispatches = 0;
         while (server_is_ready(f, 0))
@@ -224,7 +224,7 @@ static void pump_for(Fixture *f, uint64_t msec) {
         for (uint64_t now; (now = now_msec()) < end;)
                 if (server_is_ready(f, (int) (end - now)))
                         dispatch(f);
-        /* What fell due while a busy machine kept us from looking. */
+        /* Timers that expired while the machine was busy. */
         while (server_is_ready(f, 0))
                 dispatch(f);
 }
@@ -273,7 +273,7 @@ static int connect_client(Fixture *f) {
         return fd;
 }
 
-/* Only root can be somebody else. */
+/* Only root can be another user. */
 static int connect_as(Fixture *f, uid_t uid) {
         if (geteuid() != 0)
                 skip();
@@ -298,7 +298,7 @@ static void call(Fixture *f, int fd, const char *name, const char *rest) {
         say(fd, arena_printf(f->arena, "{\"method\":\"org.example.Test.%s\"%s}", name, rest));
 }
 
-/* The next message for FD, which must come without waiting; NULL when the server hung up. */
+/* The next message for FD, which must be there already; NULL if the server hung up. */
 static const char *hear(Fixture *f, int fd) {
         Text text = text_in(f->arena);
 
@@ -347,7 +347,7 @@ static void assert_connections(Fixture *f, size_t n) {
         assert_int_equal(varlink_server_n_connections(f->server), n);
 }
 
-/* Every client leaves, and the server notices it. */
+/* Every client leaves, and the server notices. */
 static void fixture_free(Fixture *f) {
         close_all(f, f->clients, f->n_clients);
         if (f->server)
@@ -385,7 +385,7 @@ static void end_story(void *context) {
         fixture_free(((Story *) context)->f);
 }
 
-/* The client that was named last so. */
+/* The latest client with this name. */
 static int client_at(const Story *story, const StoryLine *line, size_t i) {
         for (size_t n = story->f->n_clients; n > 0; n--)
                 if (text_equals(story->names[n - 1], line->words[i]))
@@ -422,7 +422,7 @@ static const char *do_shut_down(void *context, const StoryLine *line) {
         return story_yes(shutdown(client_at(context, line, 1), SHUT_WR) == 0);
 }
 
-/* All that stands behind the client's name; "say-part": without the end. */
+/* The text after the client's name; "say-part": without the end. */
 static const char *do_say(void *context, const StoryLine *line) {
         const char *text = story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1);
 
@@ -482,7 +482,7 @@ static const char *do_has_byte(void *context, const StoryLine *line) {
         return story_yes(recv(client_at(context, line, 1), &byte, 1, MSG_PEEK) == 1);
 }
 
-/* Until nothing is left to do, or for so many milliseconds. */
+/* Until there is nothing left to do, or for so many milliseconds. */
 static const char *do_pump(void *context, const StoryLine *line) {
         const Story *story = context;
 
@@ -511,7 +511,7 @@ static const char *do_n(void *context, const StoryLine *line) {
         return story_number(line, n);
 }
 
-/* What is done to the N-th call that was kept, or is so of it. */
+/* Operations on the N-th kept call, and questions about it. */
 static const char *do_kept(void *context, const StoryLine *line) {
         VarlinkCall *kept = ((Story *) context)->f->kept[story_number_at(line, 1)];
         const char *verb = line->words[0], *what = line->words[2];
@@ -539,7 +539,7 @@ static const char *do_end(void *context, const StoryLine *line UNUSED) {
         return NULL;
 }
 
-/* NAME NUMBER...; what is not named is as in the daemon. */
+/* NAME NUMBER...; limits that are not named are the daemon's. */
 static const char *do_limit(void *context, const StoryLine *line) {
         VarlinkLimits limits = varlink_limits_default();
         const struct {
@@ -567,7 +567,7 @@ static const char *do_order(void *context, const StoryLine *line UNUSED) {
         return text_string(&((Story *) context)->f->order);
 }
 
-/* How many came before, of the calls of Log. */
+/* How many calls of Log came before. */
 static const char *do_place(void *context, const StoryLine *line) {
         const char *order = do_order(context, line), *word;
         uint64_t n = 0;
@@ -642,7 +642,7 @@ SERVER_TEST(pipelined_calls_are_answered_in_order) {
         assert_silent(f, fd);
 }
 
-/* What a client with a call in progress sends meanwhile stays with the kernel. */
+/* Later messages of a client with a call in progress stay in the kernel's buffer. */
 SERVER_TEST(deferred_call_bounds_the_queue) {
         int fd = connect_client(f);
         size_t n = 0;
@@ -662,7 +662,7 @@ SERVER_TEST(deferred_call_bounds_the_queue) {
 
 /* ---- streams ---- */
 
-/* One text for all; who has not asked for more gets another. One that could not be made is no answer. */
+/* One text for all subscribers; a call without "more" gets another. A text that could not be made is no answer. */
 SERVER_TEST(text_for_many) {
         int fd = connect_client(f), last = connect_client(f), none = connect_client(f);
         VarlinkText *more = varlink_text_new(json_pack("{s:i}", "i", 1), false),
@@ -697,7 +697,7 @@ static json_t *state_of(Fixture *f, size_t bytes) {
         return json_pack("{s:s}", "state", text_string(&text));
 }
 
-/* A subscriber that reads nothing is cut off at the limit, and others are not concerned. */
+/* A subscriber that reads nothing is closed at the limit, without effect on others. */
 SERVER_TEST(subscriber_that_does_not_read) {
         int fd = connect_client(f), other = connect_client(f);
         size_t n = 0;
@@ -764,7 +764,7 @@ SERVER_TEST(malformed_messages) {
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 int fd = connect_client(f);
 
-                /* What came before is answered, what comes after is not. */
+                /* Earlier calls are answered, later ones are not. */
                 call(f, fd, "Echo", "");
                 say_bytes(fd, bad[i].bytes, bad[i].size);
                 call(f, fd, "Count", "");
@@ -778,7 +778,7 @@ SERVER_TEST(malformed_messages) {
         assert_int_equal(f->n_counted, 0);
 }
 
-/* A request of SIZE bytes, its NUL not counted. */
+/* A request of SIZE bytes without its NUL. */
 static const char *request_of(Fixture *f, size_t size) {
         static const char head[] = "{\"method\":\"org.example.Test.Count\",\"parameters\":{}";
         Text text = text_in(f->arena);
@@ -814,7 +814,7 @@ SERVER_TEST(sender_of_single_bytes) {
         assert_hears(f, fd, "{\"parameters\":{}}");
 }
 
-/* Sends as much as the server takes; the number of whole calls sent. */
+/* Sends as much as the server takes. Returns the number of whole calls sent. */
 static size_t flood(Fixture *f, int fd) {
         static const char request[] = "{\"method\":\"org.example.Test.Echo\"}";
         size_t n = 0;
@@ -832,7 +832,7 @@ SERVER_TEST(flood_without_reading) {
         int fd = connect_client(f), other = connect_client(f);
         size_t n_sent = 0, n;
 
-        do { /* until nothing more fits, neither there nor back */
+        do { /* until nothing more fits, in either direction */
                 n = flood(f, fd);
                 n_sent += n;
                 pump(f);
@@ -841,7 +841,7 @@ SERVER_TEST(flood_without_reading) {
         assert_hears(f, other, "{\"parameters\":{}}");
         assert_connections(f, 2);
 
-        /* Once it reads, all is answered. */
+        /* Once the client reads, all calls are answered. */
         for (n = 0; n < n_sent; n++)
                 assert_hears(f, fd, "{\"parameters\":{}}");
         assert_silent(f, fd);
@@ -849,7 +849,7 @@ SERVER_TEST(flood_without_reading) {
         assert_connections(f, 1);
 }
 
-/* However much others have to say, the next dispatches serve everyone. */
+/* The next dispatches serve every client, however much others send. */
 SERVER_TEST(flooding_clients_share) {
         enum { FLOODERS = 40 };
         int fds[FLOODERS], fd;
@@ -891,7 +891,7 @@ SERVER_TEST(silent_connections) {
         for (size_t i = 0; i < CLIENTS_MAX; i++)
                 connect_client(f);
         assert_connections(f, CLIENTS_MAX);
-        assert_false(server_is_ready(f, 20)); /* no work for silent clients */
+        assert_false(server_is_ready(f, 20)); /* silent clients cause no work */
         fd = connect_client(f);
         call(f, fd, "Echo", "");
         f->n_dispatches = 0;
@@ -899,7 +899,7 @@ SERVER_TEST(silent_connections) {
         assert_true(f->n_dispatches <= 2);
 }
 
-/* Others have less kept for them. */
+/* Less is kept for other users. */
 SERVER_TEST(message_limit_of_others) {
         Text text = text_in(f->arena);
         int fd, root;
@@ -931,7 +931,7 @@ SERVER_TEST(no_descriptors_to_accept_with) {
         setrlimit(RLIMIT_NOFILE, &now);
         connect_to(f, fd);
         call(f, fd, "Echo", "");
-        pump(f); /* fails if it spins */
+        pump(f); /* fails in a busy loop */
         bool is_quiet = !server_is_ready(f, 5);
 
         pump_for(f, 500);
@@ -999,8 +999,8 @@ SERVER_TEST(listen_fd_takes_listening_sockets_only) {
 
 /* ---- the client ---- */
 
-/* Runs FUNCTION, a blocking client, in a thread while the server is dispatched here. Assertions are
- * this thread's: the function only notes what it saw. */
+/* Runs FUNCTION, a blocking client, in a thread while the server is dispatched here. Assertions are only made in
+ * this thread, so FUNCTION records its results. */
 typedef struct ClientThread {
         Fixture *fixture;
         const char *path;
@@ -1173,13 +1173,13 @@ static void client_sends(ClientThread *thread) {
                                            &thread->error_names[2]);
         thread->r[3] = varlink_client_send(client, "org.example.Test.Keep", NULL, false,
                                            CLIENT_TIMEOUT_USEC);
-        for (size_t i = 4; i < 6; i++) /* waiting in vain loses nothing */
+        for (size_t i = 4; i < 6; i++) /* a time-out loses nothing */
                 thread->r[i] = varlink_client_next(client, 20000, &thread->parameters[i],
                                                    &thread->error_names[i]);
         thread->r[6] = varlink_ping(thread->path, CLIENT_TIMEOUT_USEC);
 }
 
-/* One call, whose reply is waited for little by little; the server lives meanwhile. */
+/* One call, whose reply is waited for in short steps; the server runs meanwhile. */
 SERVER_TEST(client_sends) {
         static const int expected[] = {0, 0, 0, 0, -ETIMEDOUT, -ETIMEDOUT, 0};
         ClientThread thread = {.fixture = f, .path = f->path, .function = client_sends};
@@ -1191,7 +1191,7 @@ SERVER_TEST(client_sends) {
         thread_done(&thread);
 }
 
-/* A server that says something else, or nothing; R is what the client makes of it. */
+/* A server that sends another text or nothing; R is the client's result. */
 static void check_foreign_server(Fixture *f, const char *answer, size_t size, bool hangs_up,
                                  int expected) {
         const char *path = arena_printf(f->arena, "%s/foreign", f->directory);
@@ -1246,7 +1246,7 @@ SERVER_TEST(client_without_server) {
         assert_null(varlink_client_free(client));
 }
 
-/* Somebody listens, and that is all: systemd, for one that was stopped. */
+/* A listening socket without a server: systemd's, for a stopped service. */
 SERVER_TEST(ping_of_a_silent_server) {
         const char *path = arena_printf(f->arena, "%s/silent", f->directory);
         int listener = varlink_bind_socket(path);
@@ -1257,7 +1257,7 @@ SERVER_TEST(ping_of_a_silent_server) {
         close(listener);
 }
 
-/* A server that does not accept: the backlog fills up, connecting waits, and gives up in time. */
+/* A server that does not accept: the backlog fills up, and connect(2) gives up in time. */
 SERVER_TEST(client_of_a_stuck_server) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int listener = open_client(f), waiting[2];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the kernel counts for a unit that was let start: when it is believed, what is kept of it, and what it gives
- * back. */
+/* The kernel's count for a unit: when it is final, what is stored of it, and what it gives back. */
 
 #include "support/play.h"
 #include "support/testing.h"
@@ -10,7 +9,7 @@
 #include "host/config_load.h"
 #include "host/state.h"
 
-/* A unit that was let start, with 120 pages where nothing else was LEARNED of it. */
+/* A unit that was started with 120 pages, or with LEARNED. */
 static void start_learned(Play *play, const char *lines, const char *learned) {
         Gate gate = starting(play, "a", "a.service");
 
@@ -20,7 +19,7 @@ static void start_learned(Play *play, const char *lines, const char *learned) {
         let_start(play, &gate);
 }
 
-/* What is to be kept of a look this many seconds later: "100 exact of 120 14.5", or "-". */
+/* The result of a look this many seconds later: "100 exact of 120 14.5", or "-". */
 static const char *counted(Play *play, unsigned seconds) {
         const Config *files = config_load(play->tree->root, play->tree->arena, NULL);
 
@@ -48,7 +47,7 @@ static const char *counted(Play *play, unsigned seconds) {
 
 #define LEARNED "Pages=2M:120\nX-Version=14.5\n"
 
-/* What was granted beyond what it has mapped is given back while it runs, and not a page more. */
+/* Granted pages that the unit has not mapped are given back while it runs, and no more. */
 PLAY_TEST(counted) {
         start_learned(play, "Engine=postgresql\nIsolate=yes", LEARNED);
 
@@ -57,7 +56,7 @@ PLAY_TEST(counted) {
         assert_text(counted(play, 5), "-");
         use_pages(play, "a.service", 90, 40);
         assert_text(counted(play, 5), "-");
-        use_pages(play, "a.service", 100, 40); /* it has not been all yet */
+        use_pages(play, "a.service", 100, 40); /* not final yet */
         assert_text(counted(play, 5), "-");
         assert_text(counted(play, 3), "-");
         assert_true(keeper_is_counting(play->keeper, false));
@@ -70,9 +69,9 @@ PLAY_TEST(counted) {
         assert_null(status_of(play, "a")->until_restart);
         assert_verdict(play, "a", "ready");
         assert_int_equal(
-                count(&play->noted, "was determined to need 100 pages of 2M (before: 120)"), 1);
+                count(&play->notices, "was determined to need 100 pages of 2M (before: 120)"), 1);
         assert_text(counted(play, 60), "-");
-        /* One who comes after this knows as much, and counts from the beginning. */
+        /* The next keeper stores the same, and waits from the beginning. */
         boot(play);
         round_of(play);
         assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
@@ -81,7 +80,7 @@ PLAY_TEST(counted) {
         use_pages(play, "a.service", 0, 0);
 }
 
-/* What is believed of MAPPED pages that have come to rest, and what that makes of plan and hold. */
+/* The effect of MAPPED pages that no longer change on plan and hold. */
 TEST(counted_rows) {
         static const char pg[] = "Engine=postgresql", java[] = "Engine=jvm", own[] = "Memory=auto";
         static const char fixed[] = "Pages=2M:120\nX-Version=17\nX-Settings=1\nX-Fixed=yes\n";
@@ -89,29 +88,29 @@ TEST(counted_rows) {
         static const struct {
                 const char *lines, *learned;
                 uint64_t mapped;
-                const char *events, *is, *state; /* events NULL: they cannot be read */
+                const char *events, *is, *state; /* events NULL: unreadable */
         } rows[] = {
                 {pg, LEARNED, 100, "max 0", "100 exact of 120 14.5",
                  "a 0:100; hold a.service/a 100"},
-                /* It was refused some, or that cannot be known. */
+                /* The kernel has refused pages, or that is unknown. */
                 {pg, LEARNED, 100, "max 1", "100 of 120 14.5", "a 0:120; hold a.service/a 120"},
                 {pg, LEARNED, 100, gone, "100 of 120 14.5", "a 0:120; hold a.service/a 120"},
-                /* All that was there: it may have wanted more. */
+                /* All pages of the host: the unit may have wanted more. */
                 {pg, LEARNED, 120, "max 0", "120 of 120 14.5", "a 0:120; hold a.service/a 120"},
-                /* Far from what its settings ask for: not all of it yet, or they are others. */
+                /* Far from the figure of its settings: incomplete, or the settings are others. */
                 {pg, LEARNED, 60, "max 0", "-", "a 0:120; hold a.service/a 120"},
-                /* Learned while it ran, its figure holds for another start. */
+                /* A figure learned while the unit ran applies to its next start. */
                 {pg, LEARNED "X-Running=yes\n", 100, "max 0", "100 exact of 0 -",
                  "a 0:120; hold a.service/a 120"},
-                /* Nothing is given back by one that may map more; by its figure from now on, where that is all. */
+                /* An engine that may map more gives back nothing; otherwise its new figure applies. */
                 {java, "Pages=2M:120\nX-Version=17\n", 116, "max 0", "116 exact of 120 17",
                  "a 0:120; hold a.service/a 120"},
                 {java, fixed, 116, "max 0", "116 exact of 120 17", "a 0:116; hold a.service/a 120"},
                 {java, fixed, 90, "max 0", "90 exact of 120 17", "a 0:120; hold a.service/a 120"},
-                /* A size that is given stays so. */
+                /* An explicit size stays. */
                 {"Engine=mariadb\nPages=120", "", 100, "max 0", "100 exact of 0 -",
                  "a 0:120; hold a.service/a 120"},
-                /* Of whom nothing else tells: what was granted, and taken, is what it wanted. */
+                /* Without any figure, the grant that the unit has mapped is its size. */
                 {own, "X-Seen=2M:120\nX-SeenUnit=a.service\n", 120, "max 0", "120 exact of 0 -",
                  "a 0:120; hold a.service/a 120"},
                 {own, "X-Seen=2M:120\nX-SeenUnit=a.service\n", 120, "max 3", "-",
@@ -147,7 +146,7 @@ TEST(counted_rows) {
         }
 }
 
-/* Two instances on one unit cannot be told apart. */
+/* Two instances of one unit cannot be distinguished. */
 PLAY_TEST(counted_together) {
         write_config(play, "b", "Engine=postgresql\nPages=50\nUnit=a.service");
         start_learned(play, "Engine=postgresql", LEARNED);
@@ -157,7 +156,7 @@ PLAY_TEST(counted_together) {
         use_pages(play, "a.service", 0, 0);
 }
 
-/* Pages of an earlier run's processes are in the count: nothing is learned from it, and nothing given back. */
+/* The count includes pages of an earlier run's processes: nothing is learned, and nothing given back. */
 PLAY_TEST(counted_left_behind) {
         Gate gate = starting_as(play, "a", "a.service", "r2");
 
@@ -173,7 +172,8 @@ PLAY_TEST(counted_left_behind) {
         use_pages(play, "a.service", 0, 0);
 }
 
-/* More than it was granted is what the next start has; a file that was edited meanwhile is not this start's. */
+/* A count above the grant is the size of the next start. A file that was changed in between does not belong to this
+ * start. */
 PLAY_TEST(counted_more) {
         start_learned(play, "Engine=mariadb", LEARNED);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The keeper on a host that is a directory, where stories (test_keeper_stories.c) would be long: what happens many
- * times or in many ways, pools of larger pages, a host that is full. */
+/* The keeper on a host that is a directory, for tests that would be long as stories (test_keeper_stories.c): many
+ * repetitions or variants, pools of larger pages, a full host. */
 
 #include "support/play.h"
 #include "support/testing.h"
@@ -16,7 +16,7 @@
 
 /* ---- gates ---- */
 
-/* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
+/* A unit that calls again and again while it starts, with other pages mapped each time, gets no additional page. */
 PLAY_TEST(start_is_believed_once) {
         begin(play, "Pages=100\nNodes=0\nUnit=a.service", NULL);
         static const struct {
@@ -38,7 +38,7 @@ PLAY_TEST(start_is_believed_once) {
                         assert_text(round_of(play), "-");
         }
         assert_text(state_text(play), hold);
-        boot(play); /* nor does a daemon that is started again */
+        boot(play); /* not even from a daemon that was restarted */
         Gate gate = starting(play, "a", "a.service");
 
         assert_text(pass_gate(play, &gate), "pass");
@@ -67,8 +67,9 @@ PLAY_TEST(starts_of_one_unit_are_believed_once) {
 
 /* ---- reload ---- */
 
-/* What likely ran for an instance without a unit is others' when that is gone, or wants less: never another's. Which of
- * two it ran for goes by name only: where one of them wants less, or nothing, it may have been that one. */
+/* Pages attributed to an instance without a unit belong to others once that instance is gone or needs fewer, never
+ * to another instance. Only the name decides between two such instances: if one of them needs fewer pages or none,
+ * the pages may have been its. */
 PLAY_TEST(likely_stays) {
         static const struct {
                 const char *name;
@@ -118,7 +119,7 @@ PLAY_TEST(likely_stays) {
 
 /* ---- what was done ---- */
 
-/* The last 200 are remembered, without a gap. */
+/* The last 200 are kept without a gap. */
 PLAY_TEST(attempts_are_bounded) {
         begin(play, "Pages=1000\nShortage=degrade", NULL);
         const Attempt *before = NULL;
@@ -156,14 +157,14 @@ static void show_large_pool(const Play *play, unsigned node, unsigned pages) {
         tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/demote_size", "2048kB\n");
 }
 
-/* What comes from pages that were found was found, too: it stays when nobody wants it any more. */
+/* Pages that come from existing pages exist, too: they stay when no instance needs them. */
 PLAY_TEST(split) {
         const char *wrong;
         ApplyOperation operation;
 
         for (unsigned node = 0; node < NODES; node++)
                 show_large_pool(play, node, 2);
-        set_pool(play, 0, NODE_PAGES); /* memory has no more */
+        set_pool(play, 0, NODE_PAGES); /* memory for no more */
         begin(play, "Pages=1100\nPageSize=2M\nNodes=0", NULL);
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         while (keeper_next(play->keeper, 0, &operation)) {
@@ -182,7 +183,7 @@ PLAY_TEST(split) {
         assert_text(run(play), "-");
 }
 
-/* ---- parts (Shortage=degrade), and who may have of them what nobody has mapped ---- */
+/* ---- parts (Shortage=degrade), and who gets their unmapped pages ---- */
 
 #define PART "Pages=1500\nNodes=0\nUnit=a.service\nShortage=degrade\n"
 
@@ -193,7 +194,7 @@ static uint64_t limit_of(const Play *play, const char *unit) {
         return root_read_u64(play->tree->root, path, &bytes) < 0 ? 0 : bytes / (2 * MIB);
 }
 
-/* a was let start with a part of 1,000 pages, and has mapped some. */
+/* The unit of a was started with a part of 1,000 pages, and has mapped some. */
 static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         Gate gate = starting(play, "a", "a.service");
 
@@ -205,15 +206,15 @@ static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         show_host(play);
 }
 
-/* Whoever is more important and short has as many of them as it misses, and no more. */
+/* A more important instance that is short gets as many of them as it lacks, and no more. */
 TEST(more_important) {
         static const struct {
                 const char *part;
                 uint64_t mapped;
                 unsigned priority;
                 const char *answer;
-                uint64_t left;     /* to the part, by its limit too; 0: nothing was taken */
-                uint64_t others;   /* have mapped so many */
+                uint64_t left;     /* of the part, also by its limit; 0: nothing was taken */
+                uint64_t others;   /* mapped pages */
                 const char *later; /* a's file since its start; NULL: the same */
         } rows[] = {
                 {PART, 0, 90, "pass", 940},
@@ -255,7 +256,7 @@ TEST(more_important) {
         }
 }
 
-/* A gate that would open for a part opens last. */
+/* A gate that would pass with a part waits until the others are served. */
 TEST(opens_last) {
         static const struct {
                 unsigned priority;
@@ -264,7 +265,7 @@ TEST(opens_last) {
         } rows[] = {
                 {90, true, false, "b, which is more important, lacks pages"},
                 {90, true, true, "degraded"},
-                {90, false, false, "degraded"}, /* nothing will come */
+                {90, false, false, "degraded"}, /* no more pages will come */
                 {50, true, false, "degraded"},
         };
 
@@ -283,7 +284,7 @@ TEST(opens_last) {
         }
 }
 
-/* Others have taken memory of what KeepFree= leaves: the node has it back, as far as nobody has mapped it. */
+/* Others have taken memory below KeepFree=: the node gets back the part's pages that are not mapped. */
 TEST(host_is_short) {
         static const struct {
                 uint64_t mapped, lost, left;
@@ -322,7 +323,7 @@ PLAY_TEST(guard_of_pool) {
         assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
         round_of(play);
         assert_text(tree_read(play->tree, PATH_SYSCTL_GUARD), guard_text(play->tree->arena, 1));
-        /* What is as it should be is not written again. */
+        /* A setting with the right value is not written again. */
         stat(tree_path(play->tree, PATH_SYSCTL_GUARD), &before);
         round_of(play);
         stat(tree_path(play->tree, PATH_SYSCTL_GUARD), &after);
@@ -337,7 +338,7 @@ PLAY_TEST(guard_of_pool) {
         assert_null(tree_read(play->tree, PATH_SYSCTL_GUARD));
 }
 
-/* Files cannot be made longer: as where a file system is full. */
+/* Files cannot grow, as on a full file system. */
 static struct rlimit fill_host(void) {
         struct rlimit before;
 
@@ -347,7 +348,7 @@ static struct rlimit fill_host(void) {
         return before;
 }
 
-/* What cannot be written is told, and tried again with the next round. */
+/* A failed write of the ledger is reported, and tried again with the next round. */
 PLAY_TEST(cannot_write) {
         ApplyOperation operation;
 
@@ -362,7 +363,7 @@ PLAY_TEST(cannot_write) {
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         assert_contains(problems_of(play), "cannot set " PATH_THP "/enabled: File too large");
         assert_contains(problems_of(play), "cannot set " PATH_SHMMAX ": File too large");
-        assert_null(strstr(text_string(&play->noted), " now "));
+        assert_null(strstr(text_string(&play->notices), " now "));
         while (keeper_next(play->keeper, 0, &operation)) {
                 setrlimit(RLIMIT_FSIZE, &before);
                 react(play, &operation);
@@ -372,8 +373,8 @@ PLAY_TEST(cannot_write) {
         assert_contains(problems_of(play), "cannot write " PATH_LEDGER ": File too large; if");
         verify(play);
         setrlimit(RLIMIT_FSIZE, &before);
-        assert_int_equal(count(&play->told, "cannot write " PATH_LEDGER ": File too large"), 1);
-        assert_contains(text_string(&play->told),
+        assert_int_equal(count(&play->warnings, "cannot write " PATH_LEDGER ": File too large"), 1);
+        assert_contains(text_string(&play->warnings),
                         "cannot keep " PATH_SYSCTL_GUARD " up to date: File too large");
         /* The next look stores it. */
         assert_text(state_text(play), "-");
@@ -384,7 +385,7 @@ PLAY_TEST(cannot_write) {
         tree_write(play->tree, PATH_SHMMAX, "1024\n");
         round_of(play);
         assert_null(strstr(problems_of(play), "cannot set"));
-        assert_contains(text_string(&play->noted), "transparent huge pages are now 'never'");
-        assert_contains(text_string(&play->noted), PATH_SHMMAX " is now 209715200");
+        assert_contains(text_string(&play->notices), "transparent huge pages are now 'never'");
+        assert_contains(text_string(&play->notices), PATH_SHMMAX " is now 209715200");
         assert_text(state_text(play), "a 0:100");
 }

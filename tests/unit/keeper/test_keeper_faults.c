@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A keeper on a host that cannot be read, or of which one file cannot: nothing is concluded from that, it is told
- * once, and tried again. That it holds for every single read is in property/test_read_faults.c. Linked with
+/* A keeper on a host that is unreadable, or has an unreadable file: it draws no conclusion from that, reports it
+ * once, and tries again. property/test_read_faults.c does the same for every single read. Linked with
  * --wrap=look_make. */
 
 #include "support/play.h"
@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Of the looks that plans are made from, this one cannot be read; 0: all can. */
+/* The number of the look that fails; 0: none. */
 static struct {
         unsigned n, at;
         int error;
@@ -41,7 +41,7 @@ static KeeperReload reload_failing(Play *play, unsigned at, bool is_forced) {
         return state;
 }
 
-/* What was known stands; it is told once, and once that it is over. */
+/* The previous state stays. The fault is reported once, and so is its end. */
 PLAY_TEST(host_cannot_be_read) {
         settle(play, "Pages=100\nNodes=0", NULL);
         const HostFiles before = break_host();
@@ -59,23 +59,24 @@ PLAY_TEST(host_cannot_be_read) {
         assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
         assert_int_equal(keeper_look(play->keeper)->plan->n_instances, 1);
         mend_host(&before);
-        assert_int_equal(count(&play->told, "cannot be read: Too many open files; plan and pages "
-                                            "stay as they are"),
+        assert_int_equal(count(&play->warnings,
+                               "cannot be read: Too many open files; plan and pages "
+                               "stay as they are"),
                          1);
-        assert_null(strstr(text_string(&play->noted), "can be read again"));
-        /* What is shown stays so until it was tried again. */
+        assert_null(strstr(text_string(&play->notices), "can be read again"));
+        /* Problems are shown until the next attempt. */
         assert_contains(problems_of(play), "cannot be read: Too many open files");
-        /* What was asked for meanwhile is done now. */
+        /* Requests that arrived meanwhile are performed now. */
         assert_true(verify(play));
         assert_false(play->wants_repair);
         assert_text(run(play), "0:0");
-        assert_int_equal(count(&play->noted, "can be read again"), 1);
+        assert_int_equal(count(&play->notices, "can be read again"), 1);
         assert_null(strstr(problems_of(play), "cannot be read"));
         assert_false(keeper_wants_retry(play->keeper, 0));
 }
 
-/* Each look of a reload: in mind, by the new configuration, what it would have if nothing were kept, with all that
- * can be kept, and without. Where one fails nothing has happened; where none does, it begins. */
+/* Each look of a reload: the dry run, by the new configuration, without kept pages, with all kept pages, and
+ * without. If one fails, nothing has happened; if none fails, the reload begins. */
 PLAY_TEST(looks_of_reload) {
         Arena *arena = play->tree->arena;
 
@@ -87,15 +88,15 @@ PLAY_TEST(looks_of_reload) {
                 assert_int_equal(looks.n, at);
                 assert_false(keeper_is_working(play->keeper));
                 assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
-                assert_int_equal(count(&play->told, "the previous plan stays in effect"), at);
-                assert_int_equal(count(&play->told, "there is no memory"), 0);
+                assert_int_equal(count(&play->warnings, "the previous plan stays in effect"), at);
+                assert_int_equal(count(&play->warnings, "there is no memory"), 0);
                 assert_grants(keeper_look(play->keeper)->plan, "a", "0:600");
                 assert_grants(keeper_look(play->keeper)->plan, "b", "0:300");
                 assert_text(round_of(play), "-");
         }
         assert_int_equal(reload_failing(play, 0, false), KEEPER_RELOAD_BEGUN);
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_BEGUN);
-        /* What was kept of a was in the way. */
+        /* The kept pages of a did not fit. */
         assert_grants(keeper_look(play->keeper)->plan, "a", "1:600");
         assert_grants(keeper_look(play->keeper)->plan, "b", "0:900");
         assert_text(run(play), "1:512 1:600");
@@ -103,8 +104,8 @@ PLAY_TEST(looks_of_reload) {
         assert_text(state_text(play), "a 1:600; b 0:900");
 }
 
-/* Another error is told, and another path, and not the same again. */
-PLAY_TEST(faults_are_told_once_each) {
+/* Another error or another path is reported, the same one is not. */
+PLAY_TEST(faults_are_reported_once_each) {
         static const struct {
                 int error;
                 const char *path;
@@ -120,12 +121,12 @@ PLAY_TEST(faults_are_told_once_each) {
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 looks = (typeof(looks)){.at = 1, .error = cases[i].error, .path = cases[i].path};
                 assert_false(verify(play));
-                assert_int_equal(count(&play->told, "cannot be read: "), cases[i].n_told);
+                assert_int_equal(count(&play->warnings, "cannot be read: "), cases[i].n_told);
         }
         looks = (typeof(looks)){.error = -EIO, .path = "/sys/a"};
 }
 
-/* By force nothing is kept, and two looks are all. */
+/* With --force nothing is kept, so there are two looks. */
 PLAY_TEST(looks_of_forced_reload) {
         settle(play, "Pages=100\nNodes=0", NULL);
         write_config(play, "a", "Pages=100\nNodes=1");
@@ -139,7 +140,7 @@ PLAY_TEST(looks_of_forced_reload) {
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
 }
 
-/* The same of a pool that has gone, and comes again. */
+/* The same for a pool that disappears and comes back. */
 PLAY_TEST(pool_goes_away) {
         ApplyOperation operation;
         const char *path = arena_printf(play->tree->arena, POOL_FORMAT, 0u, "nr_hugepages");
@@ -158,8 +159,8 @@ PLAY_TEST(pool_goes_away) {
         assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
 }
 
-/* A file of the configuration that cannot be read is waited for, but not for long: then it is a mistake of its
- * own instance, until it can be read again. */
+/* An unreadable file of the configuration is waited for, but not long. Then the fault is a mistake of its instance,
+ * until the file is readable. */
 PLAY_TEST(config_cannot_be_read) {
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=30\nNodes=1");
@@ -175,14 +176,14 @@ PLAY_TEST(config_cannot_be_read) {
         keeper_begin(play->keeper, KEEPER_RETRY, 0);
         assert_text(run(play), "-");
         close(fd);
-        keeper_begin(play->keeper, KEEPER_FRESH, 0); /* is for what is known */
+        keeper_begin(play->keeper, KEEPER_FRESH, 0); /* the known pages stay */
         assert_text(run(play), "-");
         keeper_begin(play->keeper, KEEPER_RETRY, 0);
         assert_text(run(play), "1:30");
         assert_false(keeper_wants_retry(play->keeper, 0));
 }
 
-/* When it can be read and has a mistake, nothing comes of that; the others are looked after all the same. */
+/* A file that is readable again and has a mistake changes nothing. Other instances are served. */
 PLAY_TEST(config_read_with_mistake) {
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=x");
@@ -201,7 +202,7 @@ PLAY_TEST(config_read_with_mistake) {
         assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
 }
 
-/* Nor is a plan made before it is known whether boots have failed. */
+/* No plan is made before it is known whether boots have failed. */
 PLAY_TEST(guard_cannot_be_read) {
         BootGuard guard = {.failed_boots = 3, .boot_id = "before"};
 
@@ -220,7 +221,7 @@ PLAY_TEST(guard_cannot_be_read) {
         assert_false(keeper_wants_retry(play->keeper, UINT64_MAX));
 }
 
-/* Nor before everything was read that only a plan needs: here, the group that may have System V segments. */
+/* Nor before everything that a plan needs was read: here, the group for System V segments. */
 PLAY_TEST(plan_cannot_be_read) {
         tree_write(play->tree, "/etc/group", "hugetlb:x:990:\n");
         write_config(play, "a", "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Gates, where more than one thing happens at once: several starts, and a status that is older than the pools. The plain
- * cases are told in keeper_gate.stories. */
+/* Gates when several things happen together: several starts, and a status that is older than the pools. Simple cases
+ * are in keeper_gate.stories. */
 
 #include "support/play.h"
 #include "support/testing.h"
@@ -11,12 +11,12 @@
 
 static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
 
-/* What lasts for a while is waited for: memory that a retry may find, pages that are about to be put back, a node that
- * the kernel knows of. Who starts in part, or never could, hears it at once. */
+/* A gate waits for conditions that will end: memory that a retry may find, pages that will be restored, a node that
+ * the kernel knows. An instance that starts in part, or can never start, gets the answer immediately. */
 TEST(pending) {
         static const struct {
                 const char *config;
-                uint64_t most, total; /* of the pool of node 0, from the start; later */
+                uint64_t most, total; /* of the pool of node 0, at the start and later */
                 bool is_due;
                 const char *answers[2];
         } rows[] = {
@@ -57,8 +57,8 @@ TEST(pending) {
 
 /* ---- several starts ---- */
 
-/* Twice others lower the pools, and twice the neighbour without a policy is restarted, through its gate and past it,
- * before the daemon looks and after: nobody is lost whom a round would serve. */
+/* Others lower the pools twice, and a neighbour without a policy restarts twice, with and without its gate, before
+ * and after the daemon looks: no instance is lost if a round would help. */
 PLAY_TEST(lowered_and_restarted_twice) {
         settle(play, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service",
                "Pages=30\nNodes=0\nUnit=b.service\nPlacement=pack");
@@ -86,7 +86,7 @@ PLAY_TEST(lowered_and_restarted_twice) {
         }
 }
 
-/* Who is answered after it, by the same view, is judged beside what has become of it. */
+/* The second gate of the same view is judged after the effects of the first. */
 PLAY_TEST(one_view) {
         static const struct {
                 uint64_t most;
@@ -112,7 +112,7 @@ PLAY_TEST(one_view) {
         }
 }
 
-/* Two who start in one go, with PAGES that somebody else has reserved before the first is tried, or between them. */
+/* Two units start together. Others reserve PAGES before the first gate is tried, or between the gates. */
 static GateAnswer start_both(Play *play, uint64_t before, uint64_t between, Reason *ret_reason) {
         Arena *arena = play->tree->arena;
         Gate gates[] = {starting(play, "a", "a.service"), starting(play, "b", "b.service")};
@@ -138,7 +138,7 @@ static GateAnswer start_both(Play *play, uint64_t before, uint64_t between, Reas
         return answer;
 }
 
-/* The second does not find what was promised to the first, and what has changed since that was tried is seen. Neither is
+/* The second gate does not use the first one's promise, and sees changes since the first was tried. Neither hold is
  * on disk before the end. */
 PLAY_TEST(starts_in_one_go) {
         static const struct {
@@ -172,7 +172,7 @@ PLAY_TEST(starts_in_one_go) {
         }
 }
 
-/* By what the pools are when it begins, too. */
+/* Also by the pools at its beginning. */
 PLAY_TEST(older_status_at_begin) {
         begin(play, hundred, NULL);
         Gate gate = starting(play, "a", "a.service");
@@ -190,7 +190,7 @@ PLAY_TEST(older_status_at_begin) {
         keeper_end_gates(play->keeper, &view);
 }
 
-/* What it lacks is counted at that moment, though the status beside it may be older: a stranger has come. */
+/* The missing pages are counted now, even if the status is older and another process has mapped pages since. */
 PLAY_TEST(older_status) {
         static const struct {
                 const char *shortage;

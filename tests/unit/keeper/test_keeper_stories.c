@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What happens to a keeper, told as stories: each line of a file NAME.stories is something that the kernel, systemd, an
- * administrator or the daemon does (support/play.h), or a question, with its answer.
+/* A keeper in stories (support/story.h). Each line is an action of the kernel, systemd, an administrator or the daemon
+ * (support/play.h), or a question.
  *
- *     ## what would be wrong      a new host with two nodes, and no keeper yet
- *     config a Pages=10 Nodes=0   /etc/hugeplan.d/a.conf; host: [Host]; "\s" stands for a blank, "\n" for a line end
- *     boot                        a keeper, in the place of one that is there
- *     round -> 0:100              the answer is this; "~>": holds this; "!>": does not hold it
- *     set 0 most=60               the kernel can give node 0 no more; pool 0 60: others have lowered it
- *     gate G a a.service r2       a start of the unit, which `try G` and others ask for; asks G a: who does not start
+ *     ## what is tested           a new host with two nodes, and no keeper
+ *     config a Pages=10 Nodes=0   /etc/hugeplan.d/a.conf; host: [Host]
+ *     boot                        a keeper, in place of the present one
+ *     round -> 0:100              a round and its writes
+ *     set 0 most=60               node 0 can have no more pages; pool 0 60: others have lowered its pool
+ *     gate G a a.service r2       a gate of a starting unit, for `try G` and others; asks G a: one that only asks
  */
 
 #include "support/play.h"
@@ -145,7 +145,7 @@ static const char *do_unit(void *context, const StoryLine *line) {
 
 /* ---- the keeper ---- */
 
-/* What takes a play and says nothing. */
+/* Verbs without an answer. */
 static const char *do_plain(void *context, const StoryLine *line) {
         Story *story = context;
         if (text_equals(line->words[0], "boot"))
@@ -193,7 +193,7 @@ static const char *do_next(void *context, const StoryLine *line UNUSED) {
                 keeper_next(story->play->keeper, story->play->now_usec, &story->operation));
 }
 
-/* NAME PAGES, as its gate has found out */
+/* NAME PAGES: the size that a gate has learned */
 static const char *do_grow(void *context, const StoryLine *line) {
         Story *story = context;
         Keeper *keeper = story->play->keeper;
@@ -216,7 +216,7 @@ static const char *do_verify(void *context, const StoryLine *line) {
                                    !story_has_word(line, "only")));
 }
 
-/* Twice, with so much time in between that what was refused has ended, or goes on all the same. */
+/* Twice, with so much time in between that the processes of a refused start have ended, or the unit runs. */
 static const char *do_wait_for_end(void *context, const StoryLine *line UNUSED) {
         Story *story = context;
         for (size_t i = 0; i < 2; i++) {
@@ -256,7 +256,7 @@ static const char *do_reloaded(void *context, const StoryLine *line) {
         return story_number(line, text_equals(what, "changes") ? result.changes.n : result.pools.n);
 }
 
-/* What a reload has changed of instances and "pools"; "by-hand": what was released. */
+/* Changes of instances and "pools" by a reload; "by-hand": by a release. */
 static const char *do_changed(void *context, const StoryLine *line) {
         Story *story = context;
         const KeeperReloadResult result = keeper_reload_result(story->play->keeper);
@@ -272,7 +272,7 @@ static const char *do_changed(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* "is working": what the keeper says of itself. */
+/* "is working": a state of the keeper. */
 static const char *do_is(void *context, const StoryLine *line) {
         Story *story = context;
         const Keeper *keeper = story->play->keeper;
@@ -330,7 +330,7 @@ static const char *do_problems(void *context, const StoryLine *line UNUSED) {
         return problems_of(story->play);
 }
 
-/* "PHASE, VERDICT": of the host. */
+/* "PHASE, VERDICT" of the host. */
 static const char *do_judged(void *context, const StoryLine *line) {
         Story *story = context;
         const Status *status =
@@ -360,7 +360,7 @@ static const char *do_attempts(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* Of the last event of a pool: "BEFORE, WANTED". */
+/* Figures of the latest event about a pool: "BEFORE, WANTED". */
 static const char *do_moved(void *context, const StoryLine *line) {
         const HistoryFigures *moved = &((Story *) context)->play->moved;
 
@@ -371,7 +371,7 @@ static const char *do_moved(void *context, const StoryLine *line) {
 }
 
 static Text *events(Story *story, const char *which) {
-        return text_equals(which, "told") ? &story->play->told : &story->play->noted;
+        return text_equals(which, "warnings") ? &story->play->warnings : &story->play->notices;
 }
 
 static const char *do_events(void *context, const StoryLine *line) {
@@ -403,7 +403,7 @@ static const char *do_status(void *context, const StoryLine *line) {
                                                                 : instance->until_restart != NULL);
 }
 
-/* "ahead": what a reload would do; nobody falls by it. */
+/* "ahead": the plan of a reload, by which no instance falls. */
 static const char *do_planned(void *context, const StoryLine *line) {
         Story *story = context;
         const Keeper *keeper = story->play->keeper;
@@ -508,8 +508,8 @@ static const char *do_was_refused(void *context, const StoryLine *line) {
         return story_yes(keeper_was_refused(story->play->keeper, line->words[1], line->words[2]));
 }
 
-/* b.service runs, and may take 30 of the pages of node 1 to which a is bound; memory gives five more there than
- * a wants. The gate "gate" is a's. */
+/* b.service runs, and may take 30 of the pages of node 1, to which a is bound. Node 1 has memory for five pages more
+ * than a wants. The gate "gate" belongs to a. */
 static const char *do_beside_taker(void *context, const StoryLine *line UNUSED) {
         Story *story = context;
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
@@ -532,7 +532,7 @@ static const char *do_beside_taker(void *context, const StoryLine *line UNUSED) 
 
 static const StoryVerb verbs[] = {
         {"ahead", do_planned},
-        {"ask", do_try}, /* and no round may be run for it */
+        {"ask", do_try}, /* and no round may run for it */
         {"asks", do_asks},
         {"attempts", do_attempts},
         {"begin", do_begin},
@@ -554,7 +554,7 @@ static const StoryVerb verbs[] = {
         {"grow", do_grow},
         {"hold-back", do_plain},
         {"host", do_host},
-        {"host-written", do_host_written}, /* by somebody, at that time */
+        {"host-written", do_host_written}, /* by another program at this time */
         {"is", do_is},
         {"is-starting", do_is_starting},
         {"judged", do_judged},
@@ -563,7 +563,7 @@ static const StoryVerb verbs[] = {
         {"mend-host", do_plain},
         {"moved", do_moved},
         {"next", do_next},
-        {"noted", do_events},
+        {"notices", do_events},
         {"now", do_now}, /* in microseconds */
         {"number", do_number},
         {"others", do_pages},
@@ -581,22 +581,22 @@ static const StoryVerb verbs[] = {
         {"round", do_round},
         {"run", do_run},
         {"running", do_status},
-        {"set", do_set}, /* shown by what shows the host next */
+        {"set", do_set}, /* visible after the next verb that shows the host */
         {"set-on-disk", do_pages},
         {"show", do_plain},
         {"start", do_unit},        /* UNIT MAPPED USED: pages of node 0 */
-        {"start-by", do_start_by}, /* once systemd has made its unit's control group */
+        {"start-by", do_start_by}, /* after systemd has made the unit's control group */
         {"state", do_state},
         {"stop", do_unit},
         {"stop-early", do_plain},
-        {"told", do_events}, /* from LOG_WARNING on; "noted": the others */
+        {"warnings", do_events}, /* from LOG_WARNING on; "notices": the others */
         {"total", do_total},
         {"try", do_try},
         {"unknown-run", do_unknown_run},
         {"until-restart", do_status},
         {"use", do_unit},
         {"verdict", do_status},
-        {"verify", do_verify}, /* "memory": it has changed; "only": nothing may be repaired now */
+        {"verify", do_verify}, /* "memory": the host's memory has changed; "only": no repair now */
         {"wait-for-end", do_wait_for_end},
         {"was-complete", do_was_complete},
         {"was-refused", do_was_refused},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A look: that what goes into a decision belongs together. */
+/* The values of a look belong together. */
 
 #include "keeper/look.h"
 #include "support/gatherer.h"
@@ -23,7 +23,7 @@ static LookInput input_of(const Play *play, const char *lines) {
         };
 }
 
-/* What a gate has found out is exact; what the files say is taken where nobody has. */
+/* A gate's figure is exact; the files' figure is used without one. */
 PLAY_TEST(figures) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Engine=mariadb\nNodes=0\nMemory=auto");
@@ -50,7 +50,7 @@ PLAY_TEST(figures) {
         assert_grants(look_make(arena, &input)->plan, "a", "0:333");
 }
 
-/* Who starts has ended before: he has nothing, and is to get all of it. */
+/* A unit that starts has ended before: it has no pages, and needs all of them. */
 PLAY_TEST(starting) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0\nUnit=a.service");
@@ -77,7 +77,7 @@ PLAY_TEST(starting) {
         assert_int_equal(ledger->holds.n, 1); /* a copy was asked */
 }
 
-/* What is wrong with the ledger's file is said; its place is taken by what is there. */
+/* A problem of the ledger's file is reported, and the present pages are used instead. */
 PLAY_TEST(broken_state) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0");
@@ -91,7 +91,7 @@ PLAY_TEST(broken_state) {
         assert_int_equal(ledger_pool(look->ledger, 0, 2 * MIB)->found_pages, 40);
 }
 
-/* Pages that somebody has moved to another node are the same pages. */
+/* Pages that were moved to another node are the same pages. */
 PLAY_TEST(moved) {
         Arena *arena = play->tree->arena;
         LookInput input = input_of(play, "Pages=100\nNodes=0");
@@ -120,7 +120,7 @@ PLAY_TEST(fault) {
         assert_text(grants_text(play->tree->arena, look->plan, "a"), "0:100");
 }
 
-TEST(fault_is_told) {
+TEST(fault_is_reported) {
         const Diag file = look_fault_diag(arena, &(ReadFault){-EIO, "/proc/meminfo"});
         const Diag memory = look_fault_diag(arena, &(ReadFault){-ENOMEM, NULL});
 

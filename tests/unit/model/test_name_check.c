@@ -3,7 +3,7 @@
 
 #include "support/testing.h"
 
-/* LENGTH bytes, the last ones of which are END. */
+/* LENGTH bytes that end with END. */
 static const char *long_name(Arena *arena, size_t length, const char *end) {
         size_t n = length - strlen(end);
         Text text = text_in(arena);
@@ -14,7 +14,7 @@ static const char *long_name(Arena *arena, size_t length, const char *end) {
         return text_string(&text);
 }
 
-/* The ends of each range of characters belong to it, and their neighbours do not. */
+/* The ends of each range of characters are allowed, and the characters next to them are not. */
 TEST(characters) {
         static const char good[] = "AZaz09", bad[] = "/;[`{!~\x80";
 
@@ -62,7 +62,7 @@ TEST(instances) {
         assert_contains(name_check_instance(long_name(arena, 65, "")), "longer than 64 bytes");
 }
 
-/* A number is a name, too; what only begins like one is none. */
+/* A number is a name. Text that only begins like a name is none. */
 TEST(accounts) {
         static const char *const good[] = {"a", "_a", "0", "1000", "a9", "a.b-c_d", "9"};
         static const char *const bad[] = {".a", "-a", "9a", "0a", "a:b", "a@b", "-1"};

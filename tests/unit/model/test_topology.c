@@ -46,7 +46,7 @@ static const char *do_older(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(older_kernels, "unit/model/releases", {"older", do_older})
 
-/* A distribution may have it in an older kernel, from one of its builds on. */
+/* A distribution may have backported it, from one of its builds on. */
 TEST(kernel_skills) {
         static const struct {
                 const char *release;
@@ -76,7 +76,7 @@ static const char two_sizes[] = "sizes 1G 2M\n"
                                 "node 2 total=16G 1G=- 2M=7\n"
                                 "node 5\n";
 
-/* Nodes by their numbers, sizes by their bytes; what is not there is nowhere. */
+/* Nodes by number, sizes by bytes; missing ones have no index. */
 TEST(finding) {
         const Topology *topology = host_make(arena, two_sizes);
         const IdSet with_memory = topology_memory_nodes(topology);
@@ -101,7 +101,7 @@ TEST(finding) {
         assert_int_equal(topology_free_pages(arena, topology, 1)[1], 7);
 }
 
-/* What kernels with each base page have shown for 64M and 288M that were touched. */
+/* Measured tables of 64M and 288M of touched memory, for each base page. */
 TEST(page_tables) {
         static const struct {
                 uint64_t bytes, base_page_bytes, tables_bytes;
@@ -110,7 +110,7 @@ TEST(page_tables) {
                 {64 * MIB, 16 * KIB, 32 * KIB},
                 {288 * MIB, 4 * KIB, 576 * KIB},
                 {288 * MIB, 16 * KIB, 144 * KIB},
-                {64 * MIB, 64 * KIB, 64 * KIB}, /* a table of these maps 512M */
+                {64 * MIB, 64 * KIB, 64 * KIB}, /* one of these tables maps 512M */
                 {16 * GIB, 64 * KIB, 2 * MIB},
                 {512 * MIB + 1, 64 * KIB, 128 * KIB},
                 {2 * MIB + 1, 4 * KIB, 8 * KIB},
@@ -131,7 +131,7 @@ TEST(page_tables) {
         assert_int_equal(topology_base_pages(&(Topology){}, GIB), 0);
 }
 
-/* What is reckoned with where the kernel has no huge pages follows from its base page, as its PMD does. */
+/* Without huge pages, sizes follow from the base page, like the kernel's PMD. */
 TEST(usual_page_size) {
         uint64_t bytes = 7;
 

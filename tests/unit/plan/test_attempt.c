@@ -14,7 +14,7 @@ static const Attempt compaction = {
                    .error = -EIO},
 };
 
-TEST(said) {
+TEST(attempt_text) {
         Attempt attempt = compaction;
 
         assert_text(attempt_format(arena, &attempt),
@@ -24,7 +24,7 @@ TEST(said) {
                     "node 1, 2M: compact: 355 -> 357 pages in 120ms");
 }
 
-/* Of a daemon for whoever asks it. */
+/* Of a daemon that any client asks. */
 TEST(round_trip) {
         json_t *json = attempt_to_json(&compaction);
         Attempt read;

@@ -29,13 +29,13 @@ TEST(counting) {
         Ledger *ledger = ledger_new(arena, "d");
 
         boot_guard_begin(arena, guard, "a");
-        boot_guard_begin(arena, guard, "a"); /* the daemon was started again */
+        boot_guard_begin(arena, guard, "a"); /* the daemon was restarted */
         boot_guard_begin(arena, guard, "b");
         assert_int_equal(guard->failed_boots, 2);
         boot_guard_begin(arena, guard, "c");
         assert_true(boot_guard_is_closed(guard, ledger)); /* three have failed before this one */
         boot_guard_begin(arena, guard, "d");
-        assert_true(boot_guard_is_closed(guard, ledger)); /* this one counts for the next */
+        assert_true(boot_guard_is_closed(guard, ledger)); /* this boot counts for the next one */
         ledger->guard = LEDGER_GUARD_OPEN;                /* a reload */
         assert_true(boot_guard_succeed(arena, guard, ledger));
         assert_int_equal(guard->failed_boots, 0);
@@ -43,7 +43,7 @@ TEST(counting) {
         assert_false(boot_guard_is_closed(guard, ledger));
 }
 
-/* The daemon failed, and is to be started again: the boot went on without it. */
+/* The daemon failed, and starts later: the boot continued without it. */
 TEST(no_plan) {
         BootGuard *guard = guard_of(arena, 2, "a");
         Ledger *ledger = ledger_new(arena, "b");
@@ -55,12 +55,12 @@ TEST(no_plan) {
         assert_int_equal(guard->proven.n, 1);
         assert_false(boot_guard_is_closed(guard, ledger)); /* when it starts at last */
         assert_false(boot_guard_succeed(arena, guard, ledger));
-        assert_int_equal(guard->failed_boots, 2); /* it was not counted any more */
+        assert_int_equal(guard->failed_boots, 2); /* it is no longer counted */
         boot_guard_begin(arena, guard, "c");
         assert_true(boot_guard_is_closed(guard, ledger_new(arena, "d")));
 }
 
-/* A good boot proves what was granted in it, and to whom. */
+/* A successful boot proves its grants. */
 TEST(proven) {
         static const uint64_t pages[] = {1, 0, 50};
         BootGuard *guard = guard_of(arena, 2, "a");
@@ -94,7 +94,7 @@ TEST(too_few) {
         assert_true(boot_guard_is_closed(guard_of(arena, 3, "b"), ledger));
 }
 
-/* Once decided in a boot, neither the count nor a restart changes it; a reload does. */
+/* After the decision, neither the count nor a restart changes it in this boot; a reload does. */
 TEST(decided) {
         Ledger *ledger = ledger_new(arena, "now");
 
@@ -104,8 +104,8 @@ TEST(decided) {
         assert_false(boot_guard_is_closed(guard_of(arena, 9, "b"), ledger));
 }
 
-/* A boot that gets through with what is proven proves nothing about the rest: the guard stays closed,
- * boot after boot, until somebody opens it. */
+/* A boot that succeeds with the proven instances proves nothing about the others: the guard stays closed, boot after
+ * boot, until an administrator opens it. */
 TEST(stays_closed) {
         BootGuard *guard = guard_of(arena, 5, "a");
 
@@ -117,7 +117,8 @@ TEST(stays_closed) {
                 boot_guard_begin(arena, guard, ledger->boot_id);
                 assert_true(boot_guard_succeed(arena, guard, ledger));
                 assert_text(guard->boot_id, ledger->boot_id);
-                assert_int_equal(guard->proven.n, 1); /* what was, not what this boot had */
+                assert_int_equal(guard->proven.n,
+                                 1); /* the earlier grants, not those of this boot */
         }
         assert_true(boot_guard_open(guard));
         assert_int_equal(guard->failed_boots, 0);
@@ -125,7 +126,7 @@ TEST(stays_closed) {
         assert_false(boot_guard_is_closed(guard, ledger_new(arena, "next")));
 }
 
-/* As the file has them: the older record stays. */
+/* As in the file: the older record stays. */
 static char *count_file(Arena *arena, const BootGuard *older, const BootGuard *newer) {
         return arena_printf(arena, "%s%s", boot_count_format(arena, older),
                             boot_count_format(arena, newer));
@@ -149,7 +150,7 @@ TEST(count_read_back) {
         assert_text(read.boot_id, "b");
         assert_int_equal(read.n_records, 7);
         boot_guard_begin(arena, &read, "c");
-        assert_true(read.failed_boots == UINT64_MAX); /* a file that was tampered with */
+        assert_true(read.failed_boots == UINT64_MAX); /* a file that was changed */
         read = read_count(arena, count_file(arena, &newer, &older), strlen(file));
         assert_int_equal(read.n_records, 7);
         read = read_count(arena, NULL, 0);
@@ -157,8 +158,8 @@ TEST(count_read_back) {
         assert_text(read.boot_id, "");
 }
 
-/* The power fails while a record is written, at any byte of it: the count is that of before and one more, for that boot
- * has not come far, or the new one. Never less than what was counted. */
+/* Power fails while a record is written, at any byte. The count is then the previous one plus one, because this boot
+ * has failed early, or the new one; never less. */
 TEST(torn) {
         static const struct {
                 uint64_t before, now;
@@ -183,7 +184,7 @@ TEST(torn) {
                 }
 }
 
-/* Where nothing can be read, as many have failed as close the guard: who has written that is not known. */
+/* A file that cannot be read counts as enough failures to close the guard, because its content is unknown. */
 TEST(garbled) {
         const BootGuard good = {.failed_boots = 1, .boot_id = "a", .n_records = 1};
         char *file = count_file(arena, &good, &good), *zeros = arena_alloc(arena, 9000);
@@ -201,7 +202,7 @@ static json_t *proven_json(Arena *arena) {
         return boot_proven_to_json(guard_of(arena, 0, ""));
 }
 
-/* A page of a byte is the least; anything else than what is written is none, and changes nothing. */
+/* Anything but a record as it is written is refused, and changes nothing. */
 TEST(proven_read_back) {
         static const struct {
                 const char *key;
@@ -253,24 +254,24 @@ TEST(plan_closed) {
         Diags problems = diags_in(arena);
 
         ledger_release(arena, ledger, "gone");
-        /* Three have failed, and this one is counted already. */
+        /* Three have failed, and this one is counted. */
         const BootGuard *guard = guard_of(arena, 4, "now");
         const Plan *plan = plan_of(arena, guard, config, ledger, false, &problems);
         const PlanInstance *refused = plan_find(plan, "new");
 
         assert_grants(plan, "pg", "0:100");
         assert_grants(plan, "new", "-");
-        assert_grants(plan, "part", "-"); /* not even what is left */
+        assert_grants(plan, "part", "-"); /* not even the existing pages */
         assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
-        /* Who reserves nothing has nothing to be proven. */
+        /* An instance that reserves nothing needs no proof. */
         assert_int_equal(plan_find(plan, "thp")->reason.kind, REASON_NONE);
-        assert_int_equal(refused->pages_wanted, 50); /* its demand is known all the same */
+        assert_int_equal(refused->pages_wanted, 50); /* its demand is still known */
         assert_contains(refused->reason.text, "3 boots in a row");
         assert_contains(refused->reason.text, "no pages");
-        assert_false(plan_is_short(plan)); /* trying again would bring nothing */
+        assert_false(plan_is_short(plan)); /* trying again would not help */
         assert_int_equal(problems.list.n, 1);
         assert_text(problems.list.items[0].id, "boot-guard");
-        /* A reload makes another, and what it changes is said besides. */
+        /* A reload plans again, and its changes are reported. */
         plan = plan_of(arena, guard, config, ledger, true, &problems);
         assert_int_equal(plan_find(plan, "new")->demand->reason.kind, REASON_NONE);
         assert_steps(plan, "0:2M:0->167");
@@ -280,7 +281,7 @@ TEST(plan_closed) {
         assert_text(problems.list.items[2].id, "released");
         assert_text(problems.list.items[2].file, "/etc/hugeplan.d/40-gone.conf");
         assert_int_equal(problems.list.items[2].severity, SEVERITY_NOTICE);
-        assert_true(ledger_instance(ledger, "gone")->is_released); /* asking changes nothing */
+        assert_true(ledger_instance(ledger, "gone")->is_released); /* a query changes nothing */
 }
 
 TEST(plan_grown) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a reload says that it has changed. */
+/* The reported changes of a reload. */
 
 #include "plan/changes.h"
 
 #include "base/size.h"
 #include "support/story.h"
 
-/* "a 2M=0:10 1:5": instances by name, size and grants, as support/testing.h has holds. */
+/* "a 2M=0:10 1:5": instances by name, size and grants. */
 static Ledger *ledger_of(Arena *arena, const char *text) {
         Ledger *ledger = ledger_new(arena, "boot");
         const char *line;
@@ -26,7 +26,7 @@ static Ledger *ledger_of(Arena *arena, const char *text) {
         return ledger;
 }
 
-/* Where "r" is described, with whatever it is granted. */
+/* Where "r" is configured, with any grant. */
 static char *changes_text(Arena *arena, const char *before, const char *after) {
         const InstanceConfig config = {.name = "r"};
         const DemandInstance demand = {.config = &config};
@@ -117,7 +117,7 @@ TEST(not_a_change) {
         }
 }
 
-/* Fit for a terminal, whoever says it in the daemon's place. */
+/* Printable, even if another program answers in the daemon's place. */
 TEST(odd_texts) {
         json_t *json = json_loads("{\"instance\":\"a\\u001b[31m\",\"change\":\"grown\","
                                   "\"pageSizeBytes\":1,\"pagesBefore\":1,\"pagesAfter\":2,"

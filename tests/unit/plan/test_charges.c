@@ -16,7 +16,7 @@ TEST(find) {
         assert_null(unit_use_charge(unit_use_find(&running.use, "a.service"), GIB));
 }
 
-/* Known is not running; and who has no unit does not run. */
+/* A known unit may not run; an instance without a unit never runs. */
 TEST(is_running) {
         Running running = running_make(arena, "unit a.service\nunit b.service\n");
 
@@ -27,8 +27,8 @@ TEST(is_running) {
         assert_false(unit_use_is_running(&running.use, NULL));
 }
 
-/* What is earmarked is reserved until a file uses it. Without size= the kernel does not count the files:
- * then what is not reserved any more must be in them. */
+/* Earmarked pages are reserved until a file uses them. Without size= the kernel does not count the files: pages that
+ * are no longer reserved must be in them. */
 TEST(mount_use) {
         static const struct {
                 uint64_t earmarked, used, reserved, expected;

@@ -44,7 +44,7 @@ TEST(largest) {
                 }
 }
 
-/* Other settings take their part first. */
+/* Other settings need their part first. */
 TEST(other_settings) {
         const Engine *engine = engine_find("postgresql");
         Settings few = settings_of(arena, "max_connections", "100");
@@ -80,7 +80,7 @@ TEST(nothing_fits) {
 
 /* ---- at the edges ---- */
 
-/* Engines that need just what their setting says; "plain" 3M more, and a setting of 2M at least. */
+/* Engines that need exactly what their setting says; "plain" needs 3M more, and a setting of at least 2M. */
 static const char *add_own(const Settings *settings, uint64_t more_mebibytes, Sizing *sizing) {
         uint64_t mebibytes = strtoull(settings->items[settings->n - 1].value, NULL, 10);
 
@@ -110,7 +110,7 @@ static const EngineFormula sizes_plainly = {add_plainly, &any};
 static const Engine exact = {.title = "Exact", .memory_setting = "pool", .mebibyte_suffix = "M"};
 static const EngineFormula sizes_exactly = {add_exactly, &any};
 
-/* From a single mebibyte to all that the pages hold. */
+/* From a single mebibyte to all pages. */
 TEST(edges) {
         const Settings settings = {};
         Fit fit = {};
@@ -127,7 +127,7 @@ TEST(edges) {
         assert_text(fit.value, "2M");
 }
 
-/* That a value is too small for the engine is not what is wrong: it is that a large one does not fit. */
+/* The value need not be too small for the engine: the problem is that a large one does not fit. */
 TEST(too_small_for_engine) {
         const Settings settings = {};
         Fit fit = {};
@@ -148,7 +148,7 @@ static PlanInput input_of(Arena *arena, const Config *config, const Topology *ho
                            NULL};
 }
 
-/* What the plan gives whole, and not a page more; nobody else may lose by it. */
+/* What the plan grants whole, and not a page more, without another instance losing by it. */
 TEST(pages) {
         const Topology *host =
                 host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\nnode 1 total=10G free=8G\n");
@@ -167,7 +167,7 @@ TEST(pages) {
         assert_int_equal(fit_pages(arena, &input, "nobody", 2 * MIB), 0);
 }
 
-/* It is asked in mind only. */
+/* The question changes nothing. */
 TEST(demand_is_not_changed) {
         const Topology *host = host_make(arena, "sizes 2M\nnode 0 total=10G free=8G\n");
         const Config *config = config_line(arena, "a Pages=10");
@@ -178,7 +178,7 @@ TEST(demand_is_not_changed) {
         assert_int_equal(input.demand->instances[0].options[0].pages, 10);
 }
 
-/* Of the size that was asked for, whatever the instance can be served by today: by another size, or by none. */
+/* Of the requested page size, even if another size, or none, serves the instance today. */
 TEST(pages_of_another_size) {
         const Topology *host = host_make(arena, "sizes 1G 2M\nnode 0 total=10G free=8G\n");
         static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=64K"};
@@ -192,7 +192,7 @@ TEST(pages_of_another_size) {
         }
 }
 
-/* From not a single page to all memory, where all is in the pool already. */
+/* From no page to all memory, with all of it in the pool. */
 TEST(pages_of_full_hosts) {
         const Config *config = config_line(arena, "a Pages=1");
         PlanInput input =

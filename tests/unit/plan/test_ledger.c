@@ -39,7 +39,7 @@ static Ledger *full_ledger(Arena *arena) {
 
 /* ---- observing ---- */
 
-/* Of one instance, and of no other. */
+/* Of this instance only. */
 TEST(forget_refusal) {
         static const char *const names[] = {"a", "b", "c", "b"};
         Ledger *ledger = ledger_new(arena, boot);
@@ -54,7 +54,7 @@ TEST(forget_refusal) {
         assert_int_equal(ledger->refusals.n, 2);
 }
 
-/* A single page, too; none is no entry. */
+/* A single page, too; no entry for none. */
 TEST(restored_pages) {
         Ledger *ledger = ledger_new(arena, boot);
 
@@ -79,7 +79,7 @@ TEST(look_up) {
 
 /* ---- units that run ---- */
 
-/* "a.service/x a.service/y": what is held, in this order; "-" for nothing. */
+/* "a.service/x a.service/y": the holds in their order; "-": none. */
 static char *holds_text(Arena *arena, const Ledger *ledger) {
         Text text = text_in(arena);
 
@@ -89,7 +89,7 @@ static char *holds_text(Arena *arena, const Ledger *ledger) {
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 
-/* There is a row for the unit, and it says that it does not run. */
+/* The use has a row for the unit, which says that it does not run. */
 TEST(observe_known_to_be_stopped) {
         Ledger *ledger = ledger_new(arena, boot);
         Running running = running_make(arena, "unit a.service\n");
@@ -111,7 +111,7 @@ static void start(Arena *arena, Ledger *ledger, const char *unit, const char *in
         ledger_start(arena, ledger, instance, &hold);
 }
 
-/* It holds what the ledger grants it at that moment, whatever becomes of that. */
+/* The hold has what the ledger grants at that moment; later changes do not affect it. */
 TEST(start) {
         Ledger *ledger = full_ledger(arena);
 
@@ -127,11 +127,11 @@ TEST(start) {
         assert_int_equal(hold->granted.placement, PLACEMENT_PACK);
         granted->grants.items[0].pages = 1;
         assert_text(holds_text(arena, ledger), "pg.service/pg-main:20");
-        /* Another start takes the place of the one before. */
+        /* Another start replaces the previous one. */
         start(arena, ledger, "pg.service", "pg-main", "a2");
         assert_text(holds_text(arena, ledger), "pg.service/pg-main:6");
         assert_text(ledger_hold(ledger, "pg.service", NULL)->run, "a2");
-        /* Who is granted nothing runs with nothing; what that is of, the caller knows. */
+        /* A unit that is granted nothing has a hold of nothing. */
         start(arena, ledger, "x.service", "empty", "a1");
         start(arena, ledger, "y.service", "absent", "a1");
         assert_text(holds_text(arena, ledger),
@@ -149,7 +149,7 @@ TEST(look_up_hold) {
         assert_null(ledger_hold(ledger, NULL, NULL));
 }
 
-/* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its own. */
+/* A released instance gets its pages again with a start or a reload; a running unit keeps its own. */
 TEST(release) {
         Ledger *ledger = full_ledger(arena);
 
@@ -179,12 +179,12 @@ static Ledger *parse(Arena *arena, const char *text) {
         const char *lost = "not set";
         Ledger *ledger = ledger_parse(arena, arena_strdup(arena, text), boot, &lost);
 
-        /* Where nothing is taken it is said why. */
+        /* If nothing is released, there is a reason. */
         assert_true(ledger ? !lost : lost && strcmp(lost, "not set") != 0);
         return ledger;
 }
 
-/* Written, read, and the same again. */
+/* Written, read, and written again is the same. */
 static Ledger *reread(Arena *arena, const Ledger *ledger) {
         Ledger *read = parse(arena, ledger_format(arena, ledger));
 
@@ -193,7 +193,7 @@ static Ledger *reread(Arena *arena, const Ledger *ledger) {
         return read;
 }
 
-/* What was decided about the boot is read as it was written. */
+/* The boot guard's decision is read as it was written. */
 TEST(round_trip_of_guard) {
         for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++) {
                 Ledger *ledger = full_ledger(arena);
@@ -253,8 +253,8 @@ TEST(round_trip_of_the_rest) {
         assert_false(read->instances.items[0].was_complete || read->instances.items[0].is_unitless);
 }
 
-/* What a unit was started with is told by the name of its instance where that has the same still. */
-TEST(what_goes_without_saying) {
+/* The file refers to a hold by the instance's name if that has the same grant. */
+TEST(implied_names) {
         Ledger *ledger = ledger_new(arena, boot);
         LedgerInstance *instance = vec_push(arena, &ledger->instances);
 
@@ -276,7 +276,7 @@ TEST(what_goes_without_saying) {
                         "hold pg.service a1 any - - pg 2097152 20 spread 0:20 - 0\n");
 }
 
-/* A reload under way may yet be taken back, and a daemon that is killed meanwhile has not made it. */
+/* A reload in progress may be undone, and a daemon that is killed has not applied it. */
 TEST(tentative_is_not_written) {
         Ledger *ledger = full_ledger(arena);
         size_t n = ledger->holds.n;
@@ -287,7 +287,7 @@ TEST(tentative_is_not_written) {
         assert_int_equal(parse(arena, ledger_format(arena, ledger))->holds.n, n);
 }
 
-/* Who never had a page may be released all the same; but there are no pages of no size. */
+/* An instance without pages may be released, but there are no pages of no size. */
 TEST(released_round_trip) {
         Ledger *ledger = ledger_new(arena, boot);
 
@@ -306,7 +306,7 @@ TEST(empty_round_trip) {
         assert_null(ledger_parse(arena, arena_strdup(arena, text), "", &lost));
 }
 
-/* Whatever observing and planning make of a ledger can be read back. */
+/* Every ledger that results from observing and planning can be read back. */
 TEST(lowered_pool_round_trip) {
         Ledger *ledger = ledger_new(arena, boot);
 
@@ -331,7 +331,7 @@ TEST(copy) {
         assert_int_equal(ledger->holds.items[0].granted.grants.items[0].pages, 12);
 }
 
-/* Any detail that is another makes another ledger, whether it is kept on disk or not. */
+/* A change of any detail makes a different ledger, whether the detail is stored or not. */
 TEST(equals) {
         const Ledger *ledger = full_ledger(arena);
         Ledger *others[18];
@@ -364,7 +364,7 @@ TEST(equals) {
                         fail_msg("other %zu is the same", i);
 }
 
-/* A good ledger but for BEFORE, the first of which is AFTER. */
+/* A valid ledger in which AFTER replaces the first BEFORE. */
 static char *changed_ledger(Arena *arena, const char *before, const char *after) {
         const char *text = ledger_format(arena, full_ledger(arena)), *at = strstr(text, before);
 
@@ -372,7 +372,7 @@ static char *changed_ledger(Arena *arena, const char *before, const char *after)
         return arena_printf(arena, "%.*s%s%s", (int) (at - text), text, after, at + strlen(before));
 }
 
-/* By the first version that can read it, which the file says; of another, the pools are known. */
+/* The file names the first version that can read it. Of another version, only the pools are read. */
 TEST(later_version) {
         char *text = changed_ledger(arena, "ledger 1 1", "ledger 9 2");
         const char *lost;
@@ -390,7 +390,7 @@ TEST(later_version) {
         assert_same(arena, parse(arena, text), full_ledger(arena));
 }
 
-/* A ledger that was cut off at any byte is not taken. */
+/* A ledger that was cut off at any byte is refused. */
 TEST(cut_off) {
         const char *text = ledger_format(arena, full_ledger(arena));
 
@@ -423,8 +423,8 @@ static const char *do_running(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* The counts of 2M pages of each node, beside the units that were named; "observe-alone": of units nothing is known. How
- * many pages were moved. */
+/* The pages of 2M of each node, with the named units; "observe-alone": the use of units is unknown. Answers how many
+ * pages were moved. */
 static const char *do_observe(void *context, const StoryLine *line) {
         const Story *story = context;
         Text host = text_in(line->arena);
@@ -439,7 +439,7 @@ static const char *do_observe(void *context, const StoryLine *line) {
                                                  is_alone ? NULL : &running.use));
 }
 
-/* "FOUND SET" of a node; "set": hugeplan has set it to so many. */
+/* "EXISTING SET" of a node; "set": the count that hugeplan has set. */
 static const char *do_pool(void *context, const StoryLine *line) {
         LedgerPool *pool = ledger_pool(((Story *) context)->ledger,
                                        (unsigned) story_number_at(line, 1), 2 * MIB);
@@ -474,7 +474,7 @@ static const char *do_end(void *context, const StoryLine *line) {
         return do_holds(context, line);
 }
 
-/* a was granted 15 pages of node 0 and 5 of node 2; what its unit holds under POLICY [NODES]. */
+/* a was granted 15 pages of node 0 and 5 of node 2; the answer is the hold of its unit under POLICY [NODES]. */
 static const char *do_start(void *context, const StoryLine *line) {
         static const char *const policies[] = {"unknown", "any", "bind", "interleave"};
         Ledger *ledger = ((Story *) context)->ledger;
@@ -497,7 +497,7 @@ static const char *do_start(void *context, const StoryLine *line) {
         return text_string(&kept);
 }
 
-/* BEFORE [AFTER]: a good ledger with that in place of this; "later": of a later version. */
+/* BEFORE [AFTER]: a valid ledger with AFTER in place of BEFORE; "later": of a later version. */
 static const char *do_with(void *context UNUSED, const StoryLine *line) {
         const char *after = line->words[2] ? story_unescape(line->arena, line->words[2]) : "";
         char *text =

@@ -34,7 +34,7 @@ static const char oracle_10[] = "[Instance]\nEngine=oracle\nPages=5120\n";
 static const char oracle_20[] = "[Instance]\nEngine=oracle\nPages=10240\n";
 static const char postgresql[] = "[Instance]\nEngine=postgresql\nPages=20000\n";
 
-/* Who maps memory needs none of it, however large. */
+/* Memory that is mapped privately needs no shared memory limits, however large. */
 TEST(mmap_needs_nothing) {
         const KernelLimits low = {32 * MIB, 8192, 0};
 
@@ -68,7 +68,7 @@ TEST(limits_are_kept) {
         assert_text(plan_text(arena, config, &low, group_text), "|");
 }
 
-/* Base pages are the host's, where it says how large they are; a limit that just suffices stays. */
+/* Base pages have the host's size, if known. A limit that just suffices stays. */
 TEST(limits_in_base_pages) {
         static const struct {
                 uint64_t base_page_bytes, shmall_pages;
@@ -77,7 +77,7 @@ TEST(limits_in_base_pages) {
                 {4096, 10 * GIB / 8 * 9 / 4096, NULL},
                 {4096, 10 * GIB / 8 * 9 / 4096 - 1, "2949120"},
                 {65536, 0, "184320"},
-                {0, 0, NULL}, /* a captured host that does not tell: that is said instead */
+                {0, 0, NULL}, /* a recorded host without that size: the problem says so */
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -162,7 +162,7 @@ static char *pam_lines(Arena *arena, const Config *config) {
         return text ? strstr(text, "limits.conf(5).\n") + strlen("limits.conf(5).\n") : NULL;
 }
 
-/* In kB, where a unit counts bytes; instances of one user add up. */
+/* In kB, although a unit counts bytes. Instances of one user are added up. */
 TEST(logins) {
         assert_null(pam_lines(arena, config_make(arena, "pg.conf", postgresql, NULL)));
         assert_text(pam_lines(arena, config_make(arena, "a.conf", oracle_10, "b.conf", oracle_20,
@@ -217,7 +217,7 @@ TEST(accounts) {
         assert_true(accounts.groups_elsewhere);
 }
 
-/* The first instance's as well as the last one's. */
+/* Of the first instance and of the last one. */
 TEST(accounts_of_first_instance) {
         Config *config = config_line(arena, "a Pages=1 User=ghost; b Pages=1");
         Accounts accounts = accounts_read(
@@ -228,7 +228,7 @@ TEST(accounts_of_first_instance) {
         assert_null(config->instances[1].refusal);
 }
 
-/* One that does not exist makes that instance invalid, by file and line, and no other. */
+/* A missing group makes its instance invalid, with file and line, and no other one. */
 TEST(accounts_of_instances) {
         Config *config = config_line(
                 arena, "a Pages=1 User=nobody; b Pages=1 User=ghost; c Pages=1 Group=ghosts; d "
@@ -245,7 +245,7 @@ TEST(accounts_of_instances) {
         assert_null(config->instances[3].refusal);
         assert_int_equal(config->problems.list.n, 2);
 
-        /* Somebody else may know it. */
+        /* Another source may know it. */
         accounts.users_elsewhere = true;
         config = config_line(arena, "b Pages=1 User=ghost");
         config_check_accounts(arena, config, &accounts);

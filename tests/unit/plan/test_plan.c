@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The planner, where stories (plan.stories, unit/status/test_scene_stories.c) do not reach: what is recorded, how a lack
- * is explained. What must hold on any host is in property/test_plan_properties.c. */
+/* The planner, beyond its stories (plan.stories, unit/status/test_scene_stories.c): what is recorded, how a lack is
+ * explained. property/test_plan_properties.c has what must hold on any host. */
 
 #include "base/size.h"
 #include "support/testing.h"
 
-/* Two nodes with 1000 pages of room each: 10% of 20G are kept, 2000 M beyond that are free. */
+/* Two nodes with room for 1000 pages each: 10% of 20G are kept free, 2000 M beyond that are free. */
 static const char even[] = "sizes 1G 2M\n"
                            "node 0 total=20G free=4048M\n"
                            "node 1 total=20G free=4048M\n";
@@ -32,12 +32,12 @@ TEST(record) {
         ledger_note_refusal(arena, ledger, "gone", "", "refused");
         ledger_note_refusal(arena, ledger, "b", "", "refused");
         plan_record(arena, plan, ledger);
-        assert_int_equal(ledger->instances.n, 1); /* nothing is recorded of who has nothing */
+        assert_int_equal(ledger->instances.n, 1); /* an instance without pages is not recorded */
         const LedgerInstance *a = ledger_instance(ledger, "a");
 
         assert_int_equal(a->placement, PLACEMENT_PACK);
         assert_true(ledger_granted_pages(a) == 100);
-        assert_int_equal(ledger->refusals.n, 1); /* nor of who is described no longer */
+        assert_int_equal(ledger->refusals.n, 1); /* nor one that no longer exists */
         assert_text(ledger->refusals.items[0].instance, "b");
 }
 

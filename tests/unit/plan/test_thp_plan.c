@@ -42,8 +42,8 @@ TEST(auto) {
                     "madvise|transparent_hugepage=madvise|");
 }
 
-/* Without any instance nothing is touched. */
-TEST(nobody) {
+/* Without any instance nothing is changed. */
+TEST(no_instance) {
         assert_text(resolve(arena, config_make(arena, NULL), "thp always"), "keep||");
         assert_text(resolve(arena, config_line(arena, "00 [Host] TransparentHugePages=never"),
                             "thp always"),
@@ -58,7 +58,7 @@ TEST(keep) {
                     "keep||");
 }
 
-/* The weakest policy that serves all; who is displeased is named. */
+/* The weakest policy that serves all instances. An instance that it does not suit is named. */
 TEST(conflict) {
         assert_text(resolve(arena,
                             config_make(arena, "a.conf", wants_always, "b.conf", postgresql, NULL),
@@ -68,12 +68,12 @@ TEST(conflict) {
                     "host gets 'always'; set TransparentHugePages= in [Host], or of "
                     "the other instances, so that all agree; from systemd 260 on "
                     "MemoryTHP=disable keeps a single unit from them");
-        /* madvise suits those who want none. */
+        /* madvise suits instances that want none. */
         assert_text(resolve(arena,
                             config_make(arena, "a.conf", jvm_madvise, "b.conf", postgresql, NULL),
                             "thp madvise"),
                     "madvise||");
-        /* The host's own word stands, whatever the instances preference. */
+        /* The host's own setting wins over the instances' preferences. */
         assert_contains(
                 resolve(arena,
                         config_make(arena, "00.conf", "[Host]\nTransparentHugePages=never\n",
@@ -84,7 +84,8 @@ TEST(conflict) {
                 "but the host gets 'never'");
 }
 
-/* From systemd 260 on a unit may have less than the host; somebody without one, or who wants more, may not. */
+/* Since systemd 260 a unit may have less than the host. That does not serve an instance without a unit, or one that
+ * wants more. */
 TEST(served_by_unit) {
         static const struct {
                 const char *preference, *host, *unit;
@@ -121,11 +122,12 @@ TEST(engine_preference) {
                                            "c.conf", generic, NULL);
 
         assert_int_equal(thp_preference_of(config_find(config, "a")), THP_ALWAYS);
-        assert_int_equal(thp_preference_of(config_find(config, "b")), THP_NEVER); /* its own word */
+        assert_int_equal(thp_preference_of(config_find(config, "b")),
+                         THP_NEVER); /* its own setting */
         assert_int_equal(thp_preference_of(config_find(config, "c")), THP_AUTO);
 }
 
-/* A refused file has no say. */
+/* A refused file has no preference. */
 TEST(refused_file) {
         assert_text(resolve(arena,
                             config_make(arena, "a.conf",
@@ -135,7 +137,7 @@ TEST(refused_file) {
                     "never||");
 }
 
-/* "never" in the global file is not off: transhuge.rst. */
+/* "never" in the global file does not disable sizes: transhuge.rst. */
 TEST(sizes) {
         const Config *config = config_make(arena, "a.conf", generic, NULL);
 
@@ -150,7 +152,7 @@ TEST(sizes) {
                     "always|transparent_hugepage=always|");
 }
 
-/* The files of shared memory are not governed by `enabled`. */
+/* `enabled` does not apply to the files of shared memory. */
 TEST(shared_memory) {
         const Config *never = config_make(arena, "a.conf", generic, NULL);
         const Config *madvise = config_make(arena, "a.conf", jvm_madvise, NULL);
@@ -167,7 +169,7 @@ TEST(shared_memory) {
         assert_text(resolve(arena, always, "thp always shmem=always"), "always||");
 }
 
-/* "always" everywhere must not mean that page faults stall. */
+/* "always" everywhere must not make page faults stall. */
 TEST(defrag) {
         static const char mongodb[] = "[Instance]\nEngine=mongodb\nTransparentHugePages=always\n";
         const Config *always = config_make(arena, "a.conf", wants_always, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Listings as kernel 6.18 has them, of servers with huge pages and without. */
+/* Listings of kernel 6.18, of servers with and without huge pages. */
 
 #include "read/process.h"
 #include "support/testing.h"
@@ -24,7 +24,7 @@ static MemoryMap parse(Arena *arena, const char *maps, const char *numa_maps) {
         return memory_map_parse(arena, maps, numa_maps, &none);
 }
 
-/* Only what is large and can be written to could be a database's memory. */
+/* Only large, writable mappings can be a database's memory. */
 TEST(small) {
         const MemoryMap map = parse(arena, SMALL_SEGMENT REST, NULL);
 
@@ -37,7 +37,7 @@ TEST(small) {
         assert_int_equal(memory_map_small_bytes(&map), GIB + 278 * MIB);
 }
 
-/* The segment of a small PostgreSQL is as good as any; the heap of malloc is no mapping of its own. */
+/* Even the segment of a small PostgreSQL counts; the heap of malloc(3) is no mapping of its own. */
 TEST(little) {
         const MemoryMap map =
                 parse(arena,
@@ -47,7 +47,7 @@ TEST(little) {
                       NULL);
 
         assert_int_equal(map.shared_bytes, 4 * MIB);
-        assert_int_equal(map.unnamed_bytes, 4 * MIB); /* and no file, however large */
+        assert_int_equal(map.unnamed_bytes, 4 * MIB); /* and no file of any size */
         assert_int_equal(map.private_bytes, 0);
 }
 
@@ -58,7 +58,7 @@ TEST(huge) {
         assert_int_equal(map.shared_bytes, 0);
 }
 
-/* maps alone does not tell what a segment or a memfd is of; a page of 4K is surely small. */
+/* maps alone does not tell the pages of a segment or memfd; a page of 4K is certainly small. */
 TEST(doubtful) {
         const char numa_maps[] =
                 "7f6940000000 default file=/dev/zero\\040(deleted) dirty=4 N0=4 kernelpagesize_kB=4\n"
@@ -79,7 +79,7 @@ TEST(doubtful) {
         assert_int_equal(map.sysv_bytes, 200 * MIB);
 }
 
-/* A file on a mount of hugetlbfs is as good as the mount. */
+/* A file in a hugetlbfs mount counts like the mount. */
 TEST(mount) {
         const Devices devices = process_parse_hugetlbfs(
                 arena,
@@ -91,7 +91,7 @@ TEST(mount) {
         assert_int_equal(map.huge_bytes, 32 * MIB);
 }
 
-/* A listing may be cut short, and begin or end anywhere. */
+/* A listing may be cut anywhere. */
 TEST(cut) {
         const char whole[] = HUGE_SEGMENT SYSV;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Files laid over others, and the host as a plan will leave it. */
+/* Files laid over others: the host as a plan will leave it. */
 
 #include "check/host_facts.h"
 #include "support/sources.h"
@@ -14,7 +14,7 @@ static const char *read_one(Arena *arena, const Overlay *overlay, const char *pa
         return text.error == 0 ? text.text : arena_printf(arena, "error %d", text.error);
 }
 
-/* "a b c"; NULL: there is no such directory. */
+/* "a b c"; NULL: no such directory. */
 static const char *list_one(Arena *arena, const Overlay *overlay, const char *path) {
         Text text = text_in(arena);
         SourceNames names = {};
@@ -110,7 +110,7 @@ TEST(host_after) {
                         "oracle soft memlock 204800\n");
 }
 
-/* Nothing is written for logins that have no limits. */
+/* Nothing is written for logins without limits. */
 TEST(no_logins) {
         const Sources *sources = TEST_SOURCES(arena, {"/etc/passwd", ""});
         const Config *config = config_line(arena, "20-db Engine=oracle Pages=100");

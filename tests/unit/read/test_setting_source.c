@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who else sets what hugeplan manages: the syntax of four formats, which entry is effective, and
- * which one is named for what the kernel shows. */
+/* Settings of other programs for the same things: the syntax of four formats, which entry is effective, and which
+ * entry explains the kernel's value. */
 
 #include "apply/host_apply.h"
 #include "base/size.h"
@@ -50,7 +50,7 @@ TEST(includes) {
         assert_text(text_string(&all), "a b c d ");
 }
 
-/* Patterns made to take for ever. */
+/* Patterns that would take very long. */
 TEST(hostile_patterns) {
         char stars[241], braces[241];
         Text text = text_in(arena);
@@ -107,7 +107,7 @@ TEST(readers) {
         add(setting_sources, SETTING_SOURCE_TUNED, "/etc/tuned/b/tuned.conf",
             "[sysctl]\nvm.nr_hugepages=6");
         setting_sources_finish(setting_sources);
-        /* Each program has a last word of its own. */
+        /* Each program has its own last entry. */
         assert_text(setting_sources_text(arena, setting_sources),
                     "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
                     "!2 pool 5\n2 pool 6\n");
@@ -150,14 +150,14 @@ TEST(setting_source_for_path) {
         static const struct {
                 const char *path, *shown, *expected;
         } cases[] = {
-                /* By value, in whatever base, even if another one should win. */
+                /* By value, in any base, even if another entry should win. */
                 {"/proc/sys/vm/nr_hugepages", "20",
                  "vm.nr_hugepages=0x14 in /etc/sysctl.d/20-b.conf:3"},
                 {"/proc/sys/vm/nr_hugepages", "40\n",
                  "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1"},
                 {"/proc/sys/vm/nr_hugepages", "7",
                  "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
-                /* Who asks for something else has not done it. */
+                /* An entry with another value is not the source. */
                 {"/proc/sys/vm/nr_hugepages", "8", NULL},
                 {"/proc/sys/vm/nr_hugepages", NULL, NULL},
                 {THP "/enabled", "[always] madvise never",
@@ -180,7 +180,7 @@ TEST(setting_source_for_path) {
                         cases[i].expected);
 }
 
-/* Of several that explain it: the effective one, and then the one that acts last. */
+/* Of several matching entries: the effective one, then the one that acts last. */
 TEST(most_likely) {
         SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
 
@@ -242,7 +242,7 @@ static const char *do_explains(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(stories, "unit/read/setting_shown", {"pools", do_pools}, {"explains", do_explains})
 
-/* Surplus pages are no part of what was set. */
+/* Surplus pages are not part of the setting. */
 TEST(surplus_is_not_set) {
         const Topology *now = host_make(arena, "sizes 2M\nnode 0 total=64G free=60G 2M=12/0/7\n"
                                                "node 1 total=64G free=60G 2M=0/0/0\n");
@@ -273,7 +273,7 @@ TEST(values_of_tuned) {
 TEST(guard) {
         const char *text = guard_text(arena, 1081);
 
-        /* What we write is what systemd-sysctl reads. */
+        /* systemd-sysctl reads what hugeplan writes. */
         assert_text(
                 setting_sources_text(arena, setting_sources_in(arena, SETTING_SOURCE_SYSCTL, text)),
                 "6 pool 1081\n");
@@ -345,7 +345,7 @@ TEST(conflict_text) {
                         "kernel.shmmax: '1000' works against the plan");
 }
 
-/* shmmax has to do for the largest instance, shmall for all together. */
+/* shmmax must suffice for the largest instance, shmall for all together. */
 TEST(limits) {
         const Config *config = config_make(arena, "20-a.conf", oracle, "30-b.conf",
                                            "[Instance]\nEngine=oracle\nUnit=b.service\nMemory=8G\n",

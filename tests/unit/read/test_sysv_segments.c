@@ -3,7 +3,7 @@
 #include "read/process.h"
 #include "support/testing.h"
 
-/* As kernel 6.1 prints them. */
+/* As printed by kernel 6.1. */
 static const char listed[] =
         "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid"
         "      atime      dtime      ctime                   rss                  swap\n"

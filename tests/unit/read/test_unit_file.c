@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Units as Debian, the PGDG and administrators write them; systemd's rules on what goes before what,
- * on words and on variables; and files that nobody should have written. */
+/* Units of Debian, PGDG and administrators; systemd's rules of precedence, words and variables; malformed files. */
 
 #include "read/unit_file.h"
 #include "support/sources.h"
@@ -15,7 +14,7 @@ static const char *value_of(const UnitFile *unit, const char *key) {
         return found ? found->value : NULL;
 }
 
-/* Words with bars between. */
+/* Words separated by bars. */
 static const char *join(Arena *arena, SourceNames words) {
         Text text = text_in(arena);
 
@@ -217,7 +216,7 @@ TEST(starters) {
                 {"j.service", "j.path"},
                 {"k@.service", "k.socket"},
                 {"m.service", "l.socket"},
-                {"e.service", ""}, /* an order starts nothing */
+                {"e.service", ""}, /* After= starts nothing */
                 {"g.service", ""},
                 {"n.service", ""}, /* its timer is masked */
         };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Metrics: what the format asks for, whatever units are called. tests/cases/verify has all of it. */
+/* Metrics: the requirements of the format, for any name of a unit. tests/cases/verify has complete ones. */
 
 #include "render/metrics/metrics.h"
 #include "support/testing.h"
 
-/* Each sample stands behind its family, each set of labels is there once, and the end is the end. */
+/* Each sample follows its family, each set of labels occurs once, and the end is marked. */
 static void assert_well_formed(Arena *arena, const char *text) {
         const char *rest = text, *family = "";
         SourceNames seen = {};
@@ -54,7 +54,7 @@ TEST(labels) {
                         "67108864\n");
 }
 
-/* As systemd has them: what does not apply is not there, and what would break JSON is replaced. */
+/* systemd's form: metrics that do not apply are missing, and bytes that would break JSON are replaced. */
 TEST(for_systemd) {
         StatusInstance instances[] = {{.name = "pg", .verdict = VERDICT_LOST},
                                       {.name = "ora", .verdict = VERDICT_READY}};
@@ -65,27 +65,27 @@ TEST(for_systemd) {
                 (StatusReserved){.unit = "pg\xff.service", .page_size_bytes = 2 * MIB, .pages = 3};
         const Metrics metrics = metrics_of(arena, &status, &proofs, false);
         json_t *samples = metrics_to_json(&metrics), *families = metric_families_to_json(&metrics);
-        char *said = json_dumps(samples, JSON_COMPACT),
+        char *text = json_dumps(samples, JSON_COMPACT),
              *described = json_dumps(families, JSON_COMPACT);
 
-        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.DaemonReached\",\"value\":0}");
-        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\",\"object\":"
+        assert_contains(text, "{\"name\":\"org.hugeplan.Manager.DaemonReached\",\"value\":0}");
+        assert_contains(text, "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\",\"object\":"
                               "\"pg\",\"value\":\"lost\"},{\"name\":\"org.hugeplan.Manager."
                               "DatabaseVerdict\",\"object\":\"ora\",\"value\":\"ready\"}");
-        assert_contains(said, "{\"name\":\"org.hugeplan.Manager.ReservedBytes\",\"value\":6291456,"
+        assert_contains(text, "{\"name\":\"org.hugeplan.Manager.ReservedBytes\",\"value\":6291456,"
                               "\"fields\":{\"unit\":\"pg?.service\",\"nodes\":\"any\",\"pageSize\":"
                               "\"2M\"}}");
         assert_contains(
                 described,
                 "{\"name\":\"org.hugeplan.Manager.DatabaseVerdict\",\"description\":\"The verdict on the instance.\",\"type\":\"string\"}");
         assert_int_equal(json_array_size(families), metrics.n);
-        free(said);
+        free(text);
         free(described);
         json_decref(samples);
         json_decref(families);
 }
 
-/* What is not known is left out; zero would be a figure. */
+/* Unknown values are missing, because zero would be a figure. */
 TEST(unknown) {
         StatusInstance instance = {.name = "pg", .verdict = VERDICT_REFUSED};
         Status status = {.instances = &instance, .n_instances = 1};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The page of a report: nothing that a text of the JSON holds ends the element that it stands in.
- * tests/run_report.py runs the script of whole pages. */
+/* The page of a report: no text in the JSON ends the element around it. tests/run_report.py runs the script of whole
+ * pages. */
 
 #include "render/views.h"
 #include "support/testing.h"
@@ -9,7 +9,7 @@
 #define BEGIN "<p>before</p><script type=\"application/json\" id=\"report\">"
 #define END   "</script><script>1</script>"
 
-/* What stands in the element, after it was found to be whole. */
+/* The content of the element, which is complete. */
 static char *data_of(Arena *arena, const json_t *json) {
         const char *page = report_to_page(arena, BEGIN "null" END, json);
         size_t length;
@@ -49,7 +49,7 @@ TEST(hostile_texts) {
         check_text(arena, "a\0</script>", 11);
 }
 
-/* Texts of pieces that mean something to HTML or to JSON, in any order. */
+/* Texts of pieces with a meaning in HTML or JSON, in any order. */
 TEST(random_texts) {
         static const char *const pieces[] = {"<",  "</", "script", ">", "!--", "--", "&",
                                              "\\", "\"", "\\u",    "/", "\n",  "ä",  " "};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The JSON that scripts rely on: the names of the contract, and the way back. */
+/* The JSON that scripts rely on: the documented names, and reading it back. */
 
 #include "base/size.h"
 #include "render/status_json.h"
@@ -62,7 +62,7 @@ static void assert_pages_on_nodes(const json_t *nodes) {
                 assert_integers(item, (const char *const[]){"node", "pages", NULL});
 }
 
-/* What a unit runs with. */
+/* The hold of a running unit. */
 static void assert_hold(const json_t *hold) {
         assert_type(hold, "instance", JSON_STRING);
         assert_type(hold, "unit", JSON_STRING);
@@ -92,7 +92,7 @@ static void assert_instance(const json_t *instance) {
                 assert_hold(until);
 }
 
-/* DESIGN, section 9: the smallest shape that scripts may rely on. */
+/* The smallest documented shape. */
 TEST(contract) {
         static const char *const pool_keys[] = {"node",    "pageSizeBytes", "total", "free",
                                                 "surplus", "foreign",       "owned", NULL};
@@ -149,7 +149,7 @@ TEST(values) {
         json_decref(json);
 }
 
-/* Promised pages stand for themselves, by unit: which node will serve them is not known of all. */
+/* Reserved pages are listed by unit, because the node that will serve them is not always known. */
 TEST(reserved) {
         json_t *json = status_to_json(some_status(arena), false);
         const json_t *reserved = json_object_get(json, "reserved");
@@ -168,7 +168,7 @@ TEST(reserved) {
         json_decref(json);
 }
 
-/* What an instance's unit runs with, and what the unit of one that is gone does. */
+/* The hold of an instance's unit, and of the unit of a removed instance. */
 TEST(holds) {
         json_t *json = status_to_json(some_status(arena), false);
         const json_t *a = json_array_get(json_object_get(json, "instances"), 0);
@@ -208,7 +208,7 @@ TEST(round_trip) {
         json_decref(again);
 }
 
-/* Brief is whole for the table of all instances, and for the outcomes in it. */
+/* The brief form has all of the table of instances, and of the outcomes in it. */
 TEST(brief) {
         const RenderOptions options = {.width = 200};
         Status *status = some_status(arena);
@@ -231,7 +231,7 @@ TEST(brief) {
         json_decref(json);
 }
 
-/* Fields that a later daemon adds are passed over. */
+/* Fields of a later daemon are ignored. */
 TEST(unknown_fields) {
         json_t *json = status_to_json(some_status(arena), false);
         json_t *first = json_array_get(json_object_get(json, "instances"), 0);
@@ -267,7 +267,7 @@ TEST(no_status) {
         }
 }
 
-/* An earlier daemon knows of none of it. */
+/* An earlier daemon has none of these fields. */
 TEST(missing_fields) {
         static const char *const keys[] = {"reserved", "kept", "attempts"};
         json_t *json = status_to_json(some_status(arena), false);
@@ -286,7 +286,7 @@ TEST(missing_fields) {
         json_decref(json);
 }
 
-/* Numbers that make no sense become harmless ones. */
+/* Absurd numbers become harmless ones. */
 TEST(odd_numbers) {
         json_t *json = json_loads("{\"host\":{\"verdict\":\"ready\"},\"pools\":[{\"node\":-1,"
                                   "\"total\":\"7\",\"free\":null}],\"instances\":[{\"name\":\"a\","
@@ -305,11 +305,11 @@ TEST(odd_numbers) {
         assert_int_equal(status->reserved.n, 2);
         assert_int_equal(status->reserved.items[0].pages, 0);
         assert_text(id_set_format(arena, &status->reserved.items[0].nodes), "0,3");
-        assert_int_equal(status->left.n, 0); /* without a name it is none */
+        assert_int_equal(status->left.n, 0); /* no entry without a name */
         json_decref(json);
 }
 
-/* Nor does a text move a terminal's cursor, whoever says it in the daemon's place. */
+/* No text moves a terminal's cursor, even if another program answers in the daemon's place. */
 TEST(odd_texts) {
         json_t *json =
                 json_loads("{\"host\":{\"verdict\":\"ready\",\"phase\":\"a\\u001b[2J\"},"
@@ -346,12 +346,12 @@ TEST(plan) {
         assert_instance(json_array_get(json_object_get(json, "instances"), 0));
         assert_text(json_string_value(json_object_get(write, "path")), "/sys/a");
         assert_text(json_string_value(json_object_get(write, "value")), "never");
-        /* Beyond what JSON's integers hold: the largest, not a negative one. */
+        /* Beyond JSON's integers: the largest one, not a negative number. */
         assert_true(json_integer_value(json_object_get(b, "pagesWanted")) == INT64_MAX);
         json_decref(json);
 }
 
-/* Whether a unit runs stands in a plan as well; pages that a reload keeps for the while are no unit's. */
+/* A plan also shows whether a unit runs. Pages that a reload keeps temporarily belong to no unit. */
 TEST(plan_running) {
         static const struct {
                 const char *running;

@@ -19,7 +19,7 @@ TEST(never) {
                              60 * USEC_PER_SEC);
 }
 
-/* What is there is seen even when it is too late to wait for more. */
+/* Readable data is seen even if the deadline has passed. */
 TEST(ready) {
         int ends[2];
 
@@ -37,7 +37,7 @@ static void on_alarm(int number) {
         (void) number;
 }
 
-/* Neither sooner, whatever signals come, nor never. */
+/* The wait ends neither early because of signals, nor never. */
 TEST(in_time) {
         const struct sigaction noted = {.sa_handler = on_alarm};
         const struct itimerval often = {{0, 5000}, {0, 5000}}, off = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Priorities are for the journal alone. */
+/* Priorities are written for the journal only. */
 
 #include "runtime/log.h"
 #include "support/testing.h"
@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is said on a standard error that is the file PATH of TREE; the environment says DEVICE and
- * INODE of the file, changed by these. */
-static char *said(const Tree *tree, const char *format, unsigned long add_device,
-                  unsigned long add_inode) {
+/* The output to a standard error that is the file PATH of TREE. The environment has DEVICE and INODE of the file,
+ * changed by these. */
+static char *logged(const Tree *tree, const char *format, unsigned long add_device,
+                    unsigned long add_inode) {
         int kept = dup(STDERR_FILENO);
         struct stat file;
 
@@ -40,18 +40,18 @@ static char *said(const Tree *tree, const char *format, unsigned long add_device
 }
 
 TREE_TEST(journal) {
-        assert_text(said(tree, ":", 0, 0), "<3>it is so\n");
+        assert_text(logged(tree, ":", 0, 0), "<3>it is so\n");
 }
 
 TREE_TEST(elsewhere) {
         static const char plain[] = "test-unit-runtime: it is so\n";
 
-        assert_text(said(tree, NULL, 0, 0), plain);
+        assert_text(logged(tree, NULL, 0, 0), plain);
         /* Inherited from a service whose log was the journal. */
-        assert_text(said(tree, ":", 0, 1), plain);
-        assert_text(said(tree, ":", 1, 0), plain);
-        /* Not of systemd. */
-        assert_text(said(tree, "", 0, 0), plain);
-        assert_text(said(tree, ": ", 0, 0), plain);
-        assert_text(said(tree, "::", 0, 0), plain);
+        assert_text(logged(tree, ":", 0, 1), plain);
+        assert_text(logged(tree, ":", 1, 0), plain);
+        /* Not set by systemd. */
+        assert_text(logged(tree, "", 0, 0), plain);
+        assert_text(logged(tree, ": ", 0, 0), plain);
+        assert_text(logged(tree, "::", 0, 0), plain);
 }

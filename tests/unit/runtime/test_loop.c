@@ -9,7 +9,7 @@
 
 enum { STEPS_MAX = 64 };
 
-/* What was called, in this order, by one letter each. */
+/* One letter for each call, in their order. */
 typedef struct Steps {
         Loop *loop;
         LoopIo io;
@@ -47,7 +47,7 @@ static void on_last(void *userdata) {
         loop_end(steps->loop, 7);
 }
 
-/* Again and again, at once. */
+/* Again and again, immediately. */
 static void on_busy(void *userdata) {
         Steps *steps = userdata;
 
@@ -68,7 +68,7 @@ static void on_byte(void *userdata, uint32_t events) {
         }
 }
 
-/* Takes one byte at a time, as many as it is told to; of more than there are it takes none. */
+/* Takes one byte at a time, up to a number; if there are fewer, none. */
 static void on_some(void *userdata, uint32_t events UNUSED) {
         Steps *steps = userdata;
         char byte;
@@ -97,8 +97,8 @@ static void steps_free(Steps *steps) {
 
 #define LOOP_TEST(name) TEST_WITH(name, Steps, steps_new, steps_free, steps)
 
-/* By their times, not by the order in which they were set; one that is set anew comes once, one that is unset
- * within another's call does not come. */
+/* In the order of their times. A timer that is set again fires once, and one that is unset by another's callback
+ * does not fire. */
 LOOP_TEST(times) {
         uint64_t now = clock_now_usec();
 
@@ -116,7 +116,7 @@ LOOP_TEST(times) {
         assert_true(clock_now_usec() >= now + 5000);
 }
 
-/* Of equal times, who was set first comes first; and one may be unset at either end. */
+/* Timers of equal times fire in the order in which they were set, and each can be unset. */
 LOOP_TEST(equal_times) {
         LoopTimer first = {}, last = {}, after = {};
 
@@ -131,7 +131,7 @@ LOOP_TEST(equal_times) {
         assert_text(steps->names, "caz");
 }
 
-/* What is always due does not keep descriptors from being served, nor the other way round. */
+/* Timers that are always due do not starve descriptors, nor the other way round. */
 LOOP_TEST(turns) {
         assert_int_equal(write(steps->ends[1], "x", 1), 1);
         assert_int_equal(
@@ -143,7 +143,7 @@ LOOP_TEST(turns) {
         assert_null(strstr(steps->names, "ii"));
 }
 
-/* Three bytes are read before; or, where there is no end of what is ready, it comes at its time. */
+/* Three bytes are read before the timer fires; with endless input it fires at its time. */
 LOOP_TEST(after_all) {
         for (unsigned is_endless = 0; is_endless < 2; is_endless++) {
                 LoopTimer last = {};
@@ -173,10 +173,10 @@ LOOP_TEST(descriptors) {
         LoopIo other = {};
 
         assert_int_equal(loop_watch(steps->loop, &other, -1, EPOLLIN, on_byte, steps), -EBADF);
-        loop_unwatch(&other); /* was never watched */
+        loop_unwatch(&other); /* never watched */
         assert_int_equal(write(steps->ends[1], "x", 1), 1);
         assert_int_equal(loop_watch(steps->loop, &steps->io, steps->ends[0], 0, on_byte, steps), 0);
         loop_set(steps->loop, &steps->a, clock_now_usec() + 1000, on_last, steps);
         assert_int_equal(loop_run(steps->loop), 7);
-        assert_text(steps->names, "z"); /* of reading it wanted to hear nothing */
+        assert_text(steps->names, "z"); /* it does not watch for reading */
 }

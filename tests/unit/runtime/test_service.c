@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The service manager is played by a socket. */
+/* A socket plays the service manager. */
 
 #include "runtime/service.h"
 #include "support/testing.h"
@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Listens where NAME says, '@' for the abstract namespace. */
+/* Listens on NAME; '@' is the abstract namespace. */
 static int listen_at(const char *name) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -27,7 +27,7 @@ static int listen_at(const char *name) {
         return fd;
 }
 
-/* NULL: nothing was said. */
+/* NULL: no message. */
 static const char *heard(const Tree *tree, int fd) {
         char text[256];
         ssize_t size = recv(fd, text, sizeof(text), 0);
@@ -65,7 +65,7 @@ static void set(const char *name, long number) {
         setenv(name, text, 1);
 }
 
-/* What was meant for another process is not taken. */
+/* Descriptors for another process are not taken. */
 TEST(listen_fd) {
         assert_int_equal(service_listen_fd(), -1);
         set("LISTEN_FDS", 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Tasks in a thread of their own, one at a time. Linked with --wrap=pthread_create. */
+/* Tasks in a thread, one at a time. Linked with --wrap=pthread_create. */
 
 #include "runtime/worker.h"
 #include "support/testing.h"
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-static int thread_error; /* that no thread can be made; 0: it can */
+static int thread_error; /* the error of pthread_create(3); 0: none */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*work)(void *), void *argument);
@@ -45,7 +45,7 @@ static bool is_readable(const Worker *worker, int timeout_msec) {
         return poll(&fd, 1, timeout_msec) == 1;
 }
 
-/* The loop sleeps until it is done, then has its result; and the next one may come. */
+/* The loop sleeps until the task has ended, and gets its result. Then the next task can start. */
 TREE_TEST(one_at_a_time) {
         Write operation = {tree->root, "/pool", "42\n"}, failing = {tree->root, "/none", "1\n"};
         Worker *worker = worker_new();
@@ -67,7 +67,7 @@ TREE_TEST(one_at_a_time) {
         assert_null(worker_free(worker));
 }
 
-/* Nothing is under way any more behind whoever lets go of it. */
+/* No task is in progress when a worker is freed. */
 TREE_TEST(free_waits) {
         Write operation = {tree->root, "/pool", "42\n"};
 
@@ -82,7 +82,7 @@ TREE_TEST(free_waits) {
         assert_null(worker_free(NULL));
 }
 
-/* Signals are the loop's: they are blocked for the thread only. */
+/* Signals belong to the loop: they are blocked in the thread. */
 TREE_TEST(signals) {
         Write operation = {tree->root, "/pool", "42\n"};
         Worker *worker = worker_new();
@@ -97,7 +97,7 @@ TREE_TEST(signals) {
         worker_free(worker);
 }
 
-/* Without a thread the task is done all the same, and the loop has its result. */
+/* Without a thread the task is performed in the loop. */
 TREE_TEST(no_thread) {
         Write operation = {tree->root, "/pool", "42\n"};
         Worker *worker = worker_new();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the daemon writes into the journal is read back as it was, and nothing is told twice. */
+/* Entries of the journal are read back as the daemon wrote them, and nothing is written twice. */
 
 #include "status/history.h"
 #include "support/testing.h"
@@ -90,7 +90,7 @@ TEST(nothing_twice) {
         say(arena, &history, "orders", "ready", "a");
         say(arena, &history, "sales", "ready", "b");
         say(arena, &history, "orders", "ready",
-            "with other figures"); /* the daemon was started anew */
+            "with other figures"); /* the daemon was restarted */
         say(arena, &history, "orders", "lost", "c");
         say(arena, &history, "orders", "ready", "a");
         say(arena, &history, "orders", "gate-passed", "d");
@@ -99,7 +99,7 @@ TEST(nothing_twice) {
                 say(arena, &history, "orders", "ready", "all");
                 *vec_push(arena, &history.items[history.n - 1].instances) = "sales";
         }
-        /* One of them was lost, so that it is news that both are ready. */
+        /* One of them was lost, so it is news that both are ready. */
         say(arena, &history, "sales", "lost", "e");
         say(arena, &history, "orders", "ready", "again");
         *vec_push(arena, &history.items[history.n - 1].instances) = "sales";
@@ -132,7 +132,7 @@ static uint64_t unused_since(Arena *arena, const char *const *events, size_t n) 
         unused_since(arena, (const char *const[]){__VA_ARGS__}, \
                      ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
 
-/* Since its pages were there; not where it was let start. */
+/* From the time when its pages were there, not of its start. */
 TEST(unused_since) {
         assert_int_equal(SINCE("reserved", "ready", "drift", "ready"), 101);
         assert_int_equal(SINCE("ready", "lost", "ready"), 102);
@@ -153,8 +153,8 @@ static void add_drift(Arena *arena, HistoryEntries *history, const char *at, uns
                                           .pages = HISTORY_NUMBER(now)};
 }
 
-/* The last addition of each node, of that size; what was taken away, or is no pool's, is no addition. */
-TEST(who_added) {
+/* The last addition for each node and size; removed pages, and entries without a pool, are no additions. */
+TEST(latest_additions) {
         HistoryEntries history = {};
 
         assert_text(

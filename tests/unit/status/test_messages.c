@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Every reason, problem and verdict that is logged has an identifier, and units/hugeplan.catalog
- * explains each of them and nothing else. */
+/* Every reason, problem and verdict that is logged has an identifier, and units/hugeplan.catalog explains exactly
+ * these. */
 
 #include "model/problem.h"
 #include "status/history.h"
@@ -22,7 +22,7 @@ static char *read_catalog(Arena *arena) {
         return text;
 }
 
-/* The text of an entry, from the line after "-- ID" up to the next entry; NULL: none. */
+/* The text of an entry, from the line after "-- ID" up to the next entry, or NULL. */
 static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
         const char *line = arena_printf(arena, "\n-- %s\n", id);
         const char *start = strstr(catalog, line);
@@ -114,7 +114,7 @@ TEST(every_identifier_is_used) {
         }
 }
 
-/* What is needed at three in the morning: what it is, where to read on, and a paragraph or more. */
+/* An entry has a subject, a pointer to documentation, and one or more paragraphs. */
 static void assert_entry_is_complete(const char *kind, const char *entry) {
         static const char *const headers[] = {"Subject: ", "Defined-By: hugeplan\n",
                                               "Support: ", "Documentation: man:"};
@@ -157,7 +157,7 @@ TEST(nothing_else_is_explained) {
         for (const char *at = read_catalog(arena); (at = strstr(at, "\n-- ")); n++) {
                 at += strlen("\n-- ");
                 if (!is_identifier(at, strcspn(at, "\n")))
-                        fail_msg("the catalogue explains what nobody logs: %.32s", at);
+                        fail_msg("the catalogue explains what is never logged: %.32s", at);
         }
         assert_int_equal(n, n_messages);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Texts taken from a 6.18 kernel (a parent with all kinds of huge mappings, and a child), rules for
- * what is counted once, and strangers' texts. */
+/* Texts of a 6.18 kernel (a parent with all kinds of huge mappings, and a child), counting shared pages once, and
+ * texts of other users. */
 
 #include "base/size.h"
 #include "render/views.h"
@@ -60,7 +60,7 @@ TEST(status) {
         assert_int_equal(process.pid, 16884);
 }
 
-/* The kernel escapes line feeds and backslashes in names, and nothing else. */
+/* The kernel escapes line feeds and backslashes in names only. */
 TEST(status_hostile) {
         Process process = {};
 
@@ -97,7 +97,7 @@ TEST(units) {
                     "pg.service", "/system.slice/system-pg.slice/pg.service");
         assert_unit(arena, "/user.slice/user-1000.slice/session-3.scope", "session-3.scope",
                     "/user.slice/user-1000.slice/session-3.scope");
-        /* Anyone may call a group of his own what he likes. */
+        /* A user can give a control group any name. */
         assert_unit(arena,
                     "/user.slice/user-1000.slice/user@1000.service/app.slice/postgresql.service",
                     "user@1000.service", "/user.slice/user-1000.slice/user@1000.service");
@@ -120,7 +120,7 @@ TEST(cgroup) {
         process_parse_cgroup(arena, "0::/system.slice/pg.service\n", &process);
         assert_text(process.unit, "pg.service");
         assert_text(process.unit_group, "/system.slice/pg.service");
-        /* Hybrid: systemd's own hierarchy has the say. */
+        /* Hybrid: systemd's own hierarchy decides. */
         process_parse_cgroup(arena,
                              "9:name=systemd:/system.slice/pg.service/x\n"
                              "4:hugetlb,memory:/system.slice/pg.service\n"
@@ -128,7 +128,7 @@ TEST(cgroup) {
                              &process);
         assert_text(process.unit, "pg.service");
         assert_text(process.unit_group, "/system.slice/pg.service");
-        /* Legacy. */
+        /* Version 1. */
         process_parse_cgroup(arena,
                              "4:memory:/x.service\n1:name=systemd:/system.slice/my.service\n"
                              "0::/\n",
@@ -159,7 +159,7 @@ TEST(numa_maps) {
         assert_int_equal(mappings.items[5].offset_bytes, 0xa00000);
 }
 
-/* Policies have whitespace in their names, files have not. */
+/* Policies contain spaces, files do not. */
 TEST(numa_maps_policies) {
         HugeMappings mappings = process_parse_numa_maps(
                 arena, "7f00 weighted interleave:0,2 file=/x huge N2=7 kernelpagesize_kB=2048\n"
@@ -302,24 +302,24 @@ TEST(rows) {
                 /* 2 + 4 + 4 pages mapped in segments of their own, and 8 in one that was split: 3 MiB. */
                 {{{16884, 1, "pg.service", parent_numa_maps, maps_text}},
                  "pg.service 16884: >7/18 of 2M 0:6 1:1\n"},
-                /* What is shared is there once. */
+                /* Shared pages are counted once. */
                 {{{16895, 16884, "pg.service", child_numa_maps, maps_text},
                   {16884, 1, "pg.service", parent_numa_maps, maps_text}},
                  "pg.service 16884: >7/18 of 2M 0:6 1:1\n"},
-                /* Without units a family is one row; a stranger has his own. */
+                /* Without units a family of processes is one row; another process has a row of its own. */
                 {{{30, 20, NULL, child_numa_maps, maps_text},
                   {20, 10, NULL, child_numa_maps, maps_text},
                   {10, 1, NULL, parent_numa_maps, maps_text},
                   {5, 1, NULL, "7f00 default huge N0=1 kernelpagesize_kB=2048",
                    "7f00-207f00 rw-p 00000000 00:11 99 /anon_hugepage (deleted)"}},
                  "- 10: >7/18 of 2M 0:6 1:1\n- 5: 1/1 of 2M 0:1\n"},
-                /* Private memory that was touched in full, or by one process only, is no lower bound. */
+                /* Private memory that was touched completely, or by one process only, gives no lower bound. */
                 {{{5, 1, "jvm.service", touched,
                    "7f0000000000-7f0000800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"},
                   {6, 1, "full.service", touched,
                    "7f0000000000-7f0000400000 rw-s 00000000 00:11 8 /anon_hugepage (deleted)\n"}},
                  "jvm.service 5: 2/4 of 2M 0:2\nfull.service 6: 2/2 of 2M 0:2\n"},
-                /* A heap that is mapped three times over is there once. */
+                /* A heap that is mapped three times counts once. */
                 {{{5, 1, "jvm.service",
                    "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
                    "200000000 default huge dirty=3 N0=3 kernelpagesize_kB=2048\n"
@@ -328,14 +328,14 @@ TEST(rows) {
                    "200000000-200800000 rw-s 00000000 00:11 7 /memfd:java_heap (deleted)\n"
                    "300000000-300800000 rw-s 00400000 00:11 7 /memfd:java_heap (deleted)\n"}},
                  "jvm.service 5: >4/6 of 2M 0:4\n"},
-                /* Two sizes. */
+                /* Two page sizes. */
                 {{{5, 1, "a.service",
                    "100000000 default huge dirty=4 N0=4 kernelpagesize_kB=2048\n"
                    "200000000 default huge dirty=1 N1=1 kernelpagesize_kB=1048576\n",
                    "100000000-100800000 rw-p 00000000 00:11 7 /anon_hugepage (deleted)\n"
                    "200000000-240000000 rw-p 00000000 00:10 7 /anon_hugepage (deleted)\n"}},
                  "a.service 5: 1/1 of 1G 1:1\na.service 5: 4/4 of 2M 0:4\n"},
-                /* The page size of what was never touched: as others on the device, else the only one in use. */
+                /* The page size of untouched mappings: that of others on the same device, else the only one in use. */
                 {{{5, 1, "a.service", "100000000 default huge\n", untouched}},
                  "a.service 5: 0/1024 of 2M\n"},
                 {{{5, 1, "a.service", "100000000 default huge\n", untouched},
@@ -356,7 +356,7 @@ TEST(rows) {
         }
 }
 
-/* All that everyone may read: bytes, and pages where there is only one size. */
+/* What every user can read: bytes, and pages if there is only one size. */
 TEST(without_rights) {
         Processes processes = {};
 
@@ -386,14 +386,14 @@ TEST(charges) {
         add_process(arena, &processes, 16884, 1, "pg.service", parent_numa_maps, maps_text);
         assert_text(rows(arena, make_on(arena, HOST, &processes, &charge, NULL)),
                     "pg.service 16884: 9/20 of 2M 0:4 1:5\n");
-        /* Charged to another group before the process came here. */
+        /* Charged to another group before the process moved here. */
         charge.pages = 1;
         charge.reserved_pages = 0;
         assert_text(rows(arena, make_on(arena, HOST, &processes, &charge, NULL)),
                     "pg.service 16884: >7/18 of 2M 0:6 1:1\n");
 }
 
-/* A charge tells the page size where processes do not. */
+/* The charge tells the page size if the processes do not. */
 TEST(charge_without_rights) {
         UnitCharge charge = {.unit = "pg.service", .page_size_bytes = GIB, .pages = 2};
         Processes processes = {};
@@ -409,8 +409,8 @@ TEST(charge_without_rights) {
         "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid" \
         "      atime      dtime      ctime                   rss                  swap\n"
 
-/* 40 pages, 30 free of which 4 are reserved: 14 are kept by somebody. */
-TEST(nobody) {
+/* 40 pages, 30 free of which 4 are reserved: 14 have a user. */
+TEST(pages_without_processes) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/30\nreserved 2M=4\n";
         static const char segments[] = SEGMENTS_HEAD
                 "         0         36   600               8388608 16884 16884      0     0     0     0     0 1795267980 1795267981 1795267980            1073741824                     0\n"
@@ -431,12 +431,12 @@ TEST(nobody) {
                     "a.service 6: 2/2 of 2M 0:2\n");
         assert_int_equal(VEC_SUM(each, &users->list, each->is_segment), 1);
         assert_int_equal(users->list.items[1].segment_id, 36);
-        /* Nothing of the kind is said where not every process could be looked into. */
+        /* Not reported if some processes were unreadable. */
         assert_text(rows(arena, make_on(arena, host, &processes, NULL, NULL)),
                     "a.service 6: 2/2 of 2M 0:2\n");
 }
 
-/* Two units that share a segment: both are named, but it is there once. */
+/* Two units with a common segment: both are named, and it counts once. */
 TEST(shared_between_units) {
         static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/33\nreserved 2M=15\n";
         Processes processes = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the files have in store beside the plan that runs. */
+/* Changes in the files that are not in effect yet. */
 
 #include "config/config.h"
 #include "status/pending.h"
@@ -39,7 +39,7 @@ static const char *judge(Arena *arena, const Status *running, const Config *file
 
 TEST(changes) {
         static const struct {
-                const char *pg, *old, *host; /* as they are now; the daemon has read PG and OLD */
+                const char *pg, *old, *host; /* the present files; the daemon has read PG and OLD */
                 const char *expected;
         } cases[] = {
                 {PG, OLD, "", NULL},
@@ -92,7 +92,7 @@ TEST(extensions) {
                         "changed: pg");
 }
 
-/* It is told before it does harm. */
+/* A problem is reported before it does harm. */
 TEST(mistakes) {
         Status *running =
                 run(arena, config_make(arena, "20-pg.conf", PG, "30-old.conf", OLD, NULL));
@@ -115,7 +115,7 @@ TEST(mistakes) {
                         "hugepland has not read this yet: a reload is refused; ");
 }
 
-/* What the status has already is not told again, and what is behind it waits. */
+/* Problems that the status has are not repeated, and changes behind them wait. */
 TEST(known) {
         const Config *wrong =
                 config_make(arena, "20-pg.conf", PG "Node=1\n", "30-old.conf", OLD, NULL);
@@ -137,7 +137,7 @@ TEST(known) {
                         READ "added: old");
 }
 
-/* Of an older daemon no more is known than the names. */
+/* An older daemon tells only the names. */
 TEST(without_fingerprints) {
         Status *running = run(arena, config_make(arena, "20-pg.conf", PG, NULL));
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is made of what was seen, as stories (proof.stories): each outcome with the evidence that it needs, and without it.
+/* Outcomes from the observations of a server, as stories (proof.stories): each outcome with the evidence that it needs, and
+ * without it.
  *
- *     server 139 100               PostgreSQL with so many pages of 2M mapped and touched, counted, with mappings as they
- *                                  should be; it was granted 139, which lie on node 0
- *     set engine=jvm age=59s       what is otherwise: see do_set()
- *     wrong TEXT, missing TEXT     what is wrong with its files; what could not be read
- *     setting huge_pages off       by its files
- *     on 0:9 2:50, planned 2:99    where its pages lie, and where they were to lie
- *     judge -> in-use, as planned  the outcome; why, remedy, cause, word, places, deviations: more of it
- *     waste disabled               what is wasted where its unit starts so
+ *     server 139 100               PostgreSQL with so many pages of 2M mapped and touched, counted, with the expected
+ *                                  mappings, and a grant of 139 pages on node 0
+ *     set engine=jvm age=59s       differences: see do_set()
+ *     wrong TEXT, missing TEXT     a mistake in its files; what could not be read
+ *     setting huge_pages off       in its files
+ *     on 0:9 2:50, planned 2:99    the nodes of its pages, and the planned ones
+ *     judge -> in-use, as planned  the outcome; why, remedy, cause, word, places, deviations: parts of it
+ *     waste disabled               the waste if the unit is started in this way
  */
 
 #include "engines/engine.h"
@@ -182,7 +183,7 @@ static const char *do_more(void *context, const StoryLine *line) {
                                        .nodes = &c->granted,
                                        .n_nodes = 1};
                 c->instance.until_restart = &c->hold;
-        } else { /* as it is described */
+        } else { /* as configured */
                 c->config.memory_kind = text_equals(line->words[0], "auto") ? MEMORY_AUTO
                                                                             : MEMORY_BYTES;
                 c->input.config = &c->config;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Plans, and what is said of them, as stories (support/story.h).
+/* Stories (support/story.h) about plans and statuses.
  *
- *     config a Pages=10; b Pages=1     as config_line() takes it
- *     node 0 total=20G free=4G 2M=100  a line of host_make(); `host` begins another one, `even` one with room for 1000
- *     hold a.service a 2M=0:10         pages on each of two nodes; a line of running_make(); `nobody` takes them all away
- *     starting c c.service bind=1      a start that is under way; without a policy of its own it takes pages anywhere
- *     pool 0 FOUND SET [OTHERS]        the ledger's; granted a WANTED 0:10 1:10 [stood] [ready] [released] [1G]
- *     grants a -> 0:5 1:5              a question about the plan, which is made when it is asked for
- *     judge                            the status; questions about it come after
- *     drifts                           between the host now and the plan that was recorded last
+ *     config a Pages=10; b Pages=1     for config_line()
+ *     node 0 total=20G free=4G 2M=100  a line of host_make(); `host`: another host, `even`: two nodes with room for 1000
+ *                                      pages each
+ *     hold a.service a 2M=0:10         a line of running_make(); `no-units` removes all
+ *     starting c c.service bind=1      a start in progress; default policy: any
+ *     pool 0 EXISTING SET [OTHERS]     of the ledger; granted a WANTED 0:10 1:10 [complete] [ready] [released] [1G]
+ *     grants a -> 0:5 1:5              a question about the plan, which is made for the first one
+ *     judge                            makes the status, for later questions
+ *     drifts                           of the host against the plan that was recorded last
  *
- * and, without a plan, of promises: who has which pages of 2M, and who may take them.
+ * and, without a plan, about promises on pages of 2M.
  *
- *     free 60/40 30                    nodes with so many pages, all of them free, of which 30 are reserved
- *     crowded                          a node with 100 pages, 40 of them free, and one with 80, 50 of them free; 50 are reserved
- *     maps b 1:30 bind=1               b.service was let start with these pages, and has mapped and touched none of them
+ *     free 60/40 30                    nodes with so many pages, all free, of which 30 are reserved
+ *     crowded                          nodes with 100 and 80 pages, of which 40 and 50 are free, and 50 reserved
+ *     maps b 1:30 bind=1               b.service was started with these pages, and has mapped and not touched them
  *     promises, spare, missing, exposures, lost b.service, admit a 40 bind=1 now; b 20 plan=0:10/1:10 mount
  *
  * A ledger stays until `forget`. */
@@ -40,14 +41,14 @@ typedef struct Scene {
         HostPlan host_plan;
         bool is_incomplete, is_restarted, is_assumed, is_moving, is_unread;
         PlanInput input;
-        const Plan *plan; /* NULL: to be made anew */
+        const Plan *plan; /* NULL: to be made again */
         const Plan *recorded;
         const Status *status;
 } Scene;
 
 /* ---- what there is ---- */
 
-/* What is planned is made anew. */
+/* The plan must be made again. */
 static Scene *changed(void *context) {
         Scene *scene = context;
 
@@ -96,7 +97,7 @@ static const char *do_running_line(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_nobody(void *context, const StoryLine *line) {
+static const char *do_no_units(void *context, const StoryLine *line) {
         Scene *scene = changed(context);
 
         scene->running_lines = text_in(line->arena);
@@ -149,7 +150,7 @@ static const char *do_granted(void *context, const StoryLine *line) {
                 .name = line->words[1],
                 .page_size_bytes = size_of(line),
                 .pages_wanted = story_number_at(line, 2),
-                .was_complete = story_has_word(line, "stood"),
+                .was_complete = story_has_word(line, "complete"),
                 .was_ready = story_has_word(line, "ready"),
                 .is_released = story_has_word(line, "released"),
                 .is_unitless = story_has_word(line, "unitless"),
@@ -261,14 +262,14 @@ static const Plan *plan_of(Scene *scene) {
         return scene->plan;
 }
 
-/* "record-only" does not note who is ready, "carry-out" writes as well. */
+/* "record-only" does not record which instances are ready; "perform" also writes. */
 static const char *do_record(void *context, const StoryLine *line) {
         Scene *scene = context;
         const Plan *plan = plan_of(scene);
 
         plan_record(scene->arena, plan, scene->ledger);
         scene->recorded = plan;
-        if (text_equals(line->words[0], "carry-out")) {
+        if (text_equals(line->words[0], "perform")) {
                 host_apply(scene->topology, plan);
                 scene->plan = NULL;
         } else if (!text_equals(line->words[0], "record-only"))
@@ -276,8 +277,8 @@ static const char *do_record(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* As the daemon does: record, write, remember what was set, and record what is there by a plan that is made anew;
- * that of before stays. */
+/* Like the daemon: records, writes, records the written counts, and records the result by a new plan; the previous
+ * plan stays. */
 static const char *do_apply(void *context, const StoryLine *line) {
         Scene *scene = context;
         const Plan *plan = plan_of(scene);
@@ -293,7 +294,7 @@ static const char *do_apply(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* Since the plan was made: what is judged, not what is planned beside. */
+/* Changes since the plan was made, before the status. */
 static const char *do_now(void *context, const StoryLine *line) {
         Scene *scene = context;
 
@@ -310,7 +311,7 @@ static const char *do_plan(void *context, const StoryLine *line UNUSED) {
         return NULL;
 }
 
-/* Of the pool of 2M: others take pages away, or use them, or have surplus ones. */
+/* Of the pool of 2M: others remove pages, or use them, or have surplus ones. */
 static const char *do_change(void *context, const StoryLine *line) {
         Pool *pool = (Pool *) topology_pool(topology_of(context),
                                             (unsigned) story_number_at(line, 1), 2 * MIB);
@@ -379,7 +380,7 @@ static const char *do_planned(void *context, const StoryLine *line) {
                                            NULL)[planned - plan->instances]);
 }
 
-/* "40 now, mount": what it asks for when it starts. */
+/* "40 now, mount": the pages of a starter. */
 static const char *do_starter(void *context, const StoryLine *line) {
         Scene *scene = context;
         const Plan *plan = plan_of(scene);
@@ -420,7 +421,7 @@ static const char *do_pool_pages(void *context, const StoryLine *line) {
                                                                 : pool->granted_pages);
 }
 
-/* What the ledger has of an instance. */
+/* The ledger's entry of an instance. */
 static const char *do_recorded(void *context, const StoryLine *line) {
         Scene *scene = context;
         const LedgerInstance *instance = ledger_instance(scene->ledger, line->words[1]);
@@ -429,7 +430,7 @@ static const char *do_recorded(void *context, const StoryLine *line) {
                 return NULL;
         return arena_printf(line->arena, "%" PRIu64 " %s%s%s", ledger_granted_pages(instance),
                             placement_names[instance->placement],
-                            instance->was_complete ? ", stood" : "",
+                            instance->was_complete ? ", complete" : "",
                             instance->was_ready ? ", ready" : "");
 }
 
@@ -465,7 +466,7 @@ static const char *do_number(void *context, const StoryLine *line) {
                 const char *what;
                 uint64_t n;
         } answers[] = {
-                /* Holds that no instance has. */
+                /* Holds without an instance. */
                 {"left", VEC_SUM(hold, &scene->ledger->holds,
                                  !scene->is_restarted &&
                                          !ARRAY_ANY(each, plan->instances, plan->n_instances,
@@ -517,7 +518,7 @@ static const char *do_maps(void *context, const StoryLine *line) {
         return NULL;
 }
 
-/* Where no pool of the ledger was given, no page was in use when the plan was last made. */
+/* For pools that the story does not set, no page was in use when the last plan was made. */
 static const Promises *promises_of(Scene *scene) {
         const Topology *topology = topology_of(scene);
         Promises *promises = ARENA_NEW(scene->arena, Promises);
@@ -573,7 +574,7 @@ static void add_pages(Text *text, const char *what, uint64_t pages) {
                 text_printf(text, ", %s %" PRIu64, what, pages);
 }
 
-/* "a.service any, used 0:3, promised 2, likely 1, owed 5, at most 8", what is none left out; last what is others'. */
+/* "a.service any, used 0:3, promised 2, likely 1, owed 5, at most 8" without zeros; others' pages come last. */
 static const char *do_promises(void *context, const StoryLine *line) {
         const Promises *promises = promises_of(context);
         Text text = text_in(line->arena);
@@ -600,7 +601,7 @@ static const char *do_promises(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* "interleave=0-1 mems=1": the policy that counts of a unit with this one, in such a cpuset. */
+/* "interleave=0-1 mems=1": the effective policy of a unit with this policy and cpuset. */
 static const char *do_confined(void *context, const StoryLine *line) {
         Scene *scene = changed(context);
         const char *policy = text_equals(line->words[1], "any") ? "" : line->words[1];
@@ -631,7 +632,7 @@ static const char *do_balance(void *context, const StoryLine *line) {
         bool is_spare = text_equals(line->words[0], "spare");
         Text text = text_in(line->arena);
 
-        /* "spare 0 10": when so many of that node were given back. */
+        /* "spare 0 10": after so many pages of that node were given back. */
         if (line->words[1])
                 balance_change(balance, story_number_at(line, 1), story_number_at(line, 2), 0);
         for (size_t i = 0; i < scene->topology->n_nodes; i++)
@@ -655,7 +656,7 @@ static const char *do_exposures(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* Pages that were promised, and that nothing can serve any more. */
+/* Reserved pages that no page can serve any more. */
 static const char *do_lost(void *context, const StoryLine *line) {
         return story_number(line, promises_lost_pages(promises_of(context), line->words[1],
                                                       free_pages_of(context)));
@@ -683,7 +684,7 @@ static Starter starter_make(Arena *arena, const char *text) {
         return starter;
 }
 
-/* "ok", or "15 on 1: 30 free, 40 taken by c.service", of each beside those before it. */
+/* "ok", or "15 on 1: 30 free, 40 taken by c.service" of each starter after those before it. */
 static const char *do_admit(void *context, const StoryLine *line) {
         Text text = text_in(line->arena);
         const char *rest = line->rest, *word;
@@ -711,7 +712,7 @@ static const char *do_admit(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* ---- what is said ---- */
+/* ---- the status ---- */
 
 /* Without an instance: of all. */
 static const char *do_verdict(void *context, const StoryLine *line) {
@@ -721,7 +722,7 @@ static const char *do_verdict(void *context, const StoryLine *line) {
                                            : scene->status->verdict);
 }
 
-static const char *do_said(void *context, const StoryLine *line) {
+static const char *do_reported(void *context, const StoryLine *line) {
         const Scene *scene = context;
         const StatusInstance *instance = status_find(scene->status, line->words[1]);
         const char *what = line->words[0];
@@ -729,11 +730,11 @@ static const char *do_said(void *context, const StoryLine *line) {
 
         if (text_equals(what, "has"))
                 return story_number(line, instance->pages_granted);
-        if (text_equals(what, "said"))
+        if (text_equals(what, "reported"))
                 return instance->reason.text;
-        if (text_equals(what, "said-reason"))
+        if (text_equals(what, "reported-reason"))
                 return reason_id(instance->reason.kind);
-        if (text_equals(what, "said-remedy"))
+        if (text_equals(what, "reported-remedy"))
                 return instance->reason.remedy;
         if (text_equals(what, "is-running"))
                 return story_yes(instance->is_running);
@@ -792,7 +793,7 @@ static const char *do_status_pool(void *context, const StoryLine *line) {
                             pool->owned_pages, pool->cover_pages, pool->foreign_pages);
 }
 
-/* "b.service 2M:30 on 1; ? 2M:7": whose it is, and where alone it can be had. */
+/* "b.service 2M:30 on 1; ? 2M:7": the owner, and the nodes that alone can serve the pages. */
 static const char *do_reserved(void *context, const StoryLine *line) {
         const Scene *scene = context;
         Text text = text_in(line->arena);
@@ -808,7 +809,7 @@ static const char *do_reserved(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-/* "a.service 40 by c.service (40) on 1": who is covered, and from whom. */
+/* "a.service 40 by c.service (40) on 1": the covered unit, and those that may take its pages. */
 static const char *do_covers(void *context, const StoryLine *line) {
         const Scene *scene = context;
         Text text = text_in(line->arena);
@@ -832,7 +833,7 @@ static const StoryVerb verbs[] = {
         {"hold", do_running_line},
         {"unit", do_running_line},
         {"mount", do_running_line},
-        {"nobody", do_nobody},
+        {"no-units", do_no_units},
         {"forget", do_forget},
         {"pool", do_pool},
         {"granted", do_granted},
@@ -870,16 +871,16 @@ static const StoryVerb verbs[] = {
         {"recorded", do_recorded},
         {"number", do_number},
         {"verdict", do_verdict},
-        {"has", do_said},
-        {"said", do_said},
-        {"said-reason", do_said},
-        {"said-remedy", do_said},
-        {"is-running", do_said},
-        {"until-restart", do_said},
+        {"has", do_reported},
+        {"reported", do_reported},
+        {"reported-reason", do_reported},
+        {"reported-remedy", do_reported},
+        {"is-running", do_reported},
+        {"until-restart", do_reported},
         {"problems", do_problems},
         {"status-pool", do_status_pool},
         {"record-only", do_record},
-        {"carry-out", do_record},
+        {"perform", do_record},
         {"now-hold", do_now},
         {"now-unit", do_now},
         {"held-pages", do_held_pages},

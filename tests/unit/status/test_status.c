@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Verdicts: what is said of each instance, and who is said to have lost when pages are missing. */
+/* Verdicts of instances, and which instance has lost pages when some are missing. */
 
 #include "base/size.h"
 #include "status/status.h"
@@ -11,7 +11,7 @@ static const char host[] = "sizes 2M\n"
                            "node 1 total=20G free=4048M\n"
                            "thp never\n";
 
-/* A host in the course of events. */
+/* A host over time. */
 typedef struct Scene {
         Arena *arena;
         const Config *config;
@@ -75,14 +75,14 @@ static Scene scene_of_unit(Arena *arena, const char *lines, const char *host_tex
 
 /* ---- who comes before ---- */
 
-/* Its pages stand, and those that run may take some of them. */
+/* All its pages are there, and running units may take some of them. */
 TEST(lack) {
         static const char running[] = "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n";
         static const char now[] = "sizes 2M\nnode 0 total=20G free=2G 2M=40\n"
                                   "node 1 total=20G free=2G 2M=60\nreserved 2M=40\n";
         Scene scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind", now, running);
 
-        /* There is no memory for its cover: it never was ready. */
+        /* Without memory for its cover it was never ready. */
         assert_verdict(&scene, "a", "refused");
         scene.ledger->instances.items[0].was_ready = true;
         judge(&scene, false);
@@ -93,7 +93,7 @@ TEST(lack) {
                         "node 1 has 60 free, of which c.service may take 40");
         judge(&scene, true);
         assert_verdict(&scene, "a", "pending");
-        /* It was ready with fewer pages than it wants now, so that none of these have been lost. */
+        /* It was ready with fewer pages than it wants now, so none of these have been lost. */
         scene.ledger->instances.items[0].pages_wanted = 59;
         judge(&scene, false);
         assert_verdict(&scene, "a", "refused");
@@ -103,7 +103,7 @@ TEST(lack) {
         scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind\nShortage=degrade", now,
                               running);
         assert_verdict(&scene, "a", "degraded");
-        /* Once it runs, it is an exposure, no verdict. */
+        /* Once it runs, this is an exposure and no verdict. */
         scene = scene_of_unit(arena, "Pages=60\nNodes=1\nPlacement=bind", now,
                               arena_printf(arena, "%s%s", running,
                                            "hold a.service a 2M=1:60 bind=1\nunit a.service\n"));
@@ -130,7 +130,7 @@ static Lack lack_in_order(Arena *arena, const StatusInput *input, const char *na
         return status_find(status_judge(arena, input), name)->lack;
 }
 
-/* As for somebody who starts where nobody reserves. */
+/* As for a start on a host without reservations. */
 static Lack lack_alone(Arena *arena, const StatusInput *input, const char *name) {
         const PlanInstance *planned = plan_find(input->plan, name);
         PlanStartings starting = {};
@@ -147,7 +147,7 @@ static Lack lack_alone(Arena *arena, const StatusInput *input, const char *name)
         return lack_in_order(arena, &alone, name);
 }
 
-/* By what the host has NOW; MOUNT is what follows "mount a ". */
+/* By the host NOW; MOUNT is the text after "mount a ". */
 static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now,
                                 const char *mount) {
         const Config *config = config_line(arena, "a Unit=a.service %s", lines);
@@ -165,7 +165,7 @@ static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now
         assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_NONE);
         const uint64_t pages = lack_in_order(arena, &input, "a").pages;
 
-        /* It is the only one. */
+        /* the only one */
         assert_int_equal(lack_alone(arena, &input, "a").pages, pages);
         return pages;
 }
@@ -183,16 +183,16 @@ TEST(lack_for_start) {
         assert_int_equal(lack_for_start(arena, "Pages=100", free_pages), 0);
         assert_int_equal(lack_for_start(arena, "Pages=100", used), 25);
         assert_int_equal(lack_for_start(arena, "Pages=100", promised), 7);
-        /* Unbound, any node's free pages will do. */
+        /* Without a policy, free pages of any node serve it. */
         assert_int_equal(lack_for_start(arena, "Pages=60\nNodes=1", free_pages), 0);
         /* Bound, only those of its nodes. */
         assert_int_equal(lack_for_start(arena, "Pages=60\nNodes=1\nPlacement=bind", free_pages),
                          20);
-        /* The page size has gone altogether. */
+        /* The page size has disappeared. */
         assert_int_equal(lack_for_start(arena, "Pages=60", "node 0 total=20G"), 60);
 }
 
-/* 100 pages of its own, and 40 that a neighbour was promised. */
+/* 100 pages of its own, and 40 that a neighbour has reserved. */
 TEST(lack_with_mount) {
         static const char untouched[] = "sizes 2M\nnode 0 total=20G 2M=140\nreserved 2M=100";
         static const char half_used[] = "sizes 2M\nnode 0 total=20G 2M=140/110\nreserved 2M=70";
@@ -212,9 +212,9 @@ TEST(lack_with_mount) {
                 {all_used, "2M=60/60", 0},
                 {all_used, "2M=0/60", 0},
                 {more_used, "2M=60/80", 0},
-                /* Where nobody knows of files, what is not reserved any more must be in them. */
+                /* If files are unknown, pages that are no longer reserved must be in them. */
                 {not_reserved, "2M=60/0", 0},
-                /* What others take beside the mount is missing all the same. */
+                /* Pages that others take besides the mount are missing. */
                 {thief, "2M=60/0", 30},
         };
 
@@ -223,7 +223,7 @@ TEST(lack_with_mount) {
                                  cases[i].lack);
 }
 
-/* The earmark is of no node, so it does not stand for pages that were taken from the bound one. */
+/* Earmarked pages are on no particular node, so they do not replace pages missing on the bound one. */
 TEST(lack_with_mount_bound) {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind";
 
@@ -239,7 +239,7 @@ TEST(lack_with_mount_bound) {
                          60);
 }
 
-/* The more important ones that do not run yet come before; who is asked for alone may come before them. */
+/* More important instances that do not run come first; a single start may come before them. */
 TEST(lack_in_order) {
         const Config *config = config_line(
                 arena, "a Pages=50 Unit=a.service; b Pages=50 Priority=60 Unit=b.service");
@@ -256,7 +256,7 @@ TEST(lack_in_order) {
         assert_int_equal(lack_in_order(arena, &input, "a").pages, 30);
         assert_int_equal(lack_in_order(arena, &input, "b").pages, 0);
         assert_int_equal(lack_alone(arena, &input, "a").pages, 0);
-        /* It runs, and has mapped all of them: 60 are reserved. */
+        /* It runs, and has mapped all pages: 60 are reserved. */
         const Running running = running_make(arena, "hold b.service b 2M=0:25/1:25 counted\n"
                                                     "unit b.service 2M=50\n");
 
@@ -286,7 +286,7 @@ TEST(plan_verdict) {
         assert_int_equal(plan_verdict(plan_find(plan, "d")), VERDICT_INVALID);
 }
 
-/* Who may start: what the daemon's gates and a gate without a daemon say of the same instance. */
+/* Which instances may start: the daemon's gates and a gate without a daemon agree. */
 TEST(one_judge_of_starts) {
         static const PlanInstance planned = {.pages_wanted = 50, .page_size_bytes = 2 * MIB};
         static const PlanInstance exposed = {

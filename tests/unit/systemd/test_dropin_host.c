@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Gates as the files of a host have them: there, outdated, or taken off. */
+/* Gates in the files of a host: present, outdated, removed. */
 
 #include "host/unit_facts.h"
 #include "support/testing.h"
@@ -62,7 +62,7 @@ TREE_TEST(check_honours_administrators) {
         }
 }
 
-/* It changes when systemd must have been told to read its units, or ought to be. */
+/* It changes when systemd must have reloaded its units, or should. */
 TREE_TEST(key) {
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
         const SourceNames none = {};
@@ -75,7 +75,7 @@ TREE_TEST(key) {
         tree_mkdir(tree, "/run/systemd/generator");
         keys[2] = dropin_key(tree->root, tree->arena, &units);
         tree_write(tree, ETC "x@1.service.d/zz.conf", "");
-        /* The clock of a file system may stand still from one change to the next. */
+        /* The clock of a file system may not advance between two changes. */
         assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, ETC "x@1.service.d"), times, 0), 0);
         keys[3] = dropin_key(tree->root, tree->arena, &units);
         assert_text(dropin_key(tree->root, tree->arena, &units), keys[3]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Asking systemd, played by a thread that speaks D-Bus on its socket below a root of our own. */
+/* Queries to systemd, which a thread plays that speaks D-Bus on a socket below the test's root. */
 
 #include "apply/host_apply.h"
 #include "base/size.h"
@@ -29,8 +29,8 @@ enum { CLIENTS_MAX = 2 };
 
 typedef enum Mood {
         MOOD_KIND,
-        MOOD_MUTE, /* accepts nobody, as while it reads units */
-        MOOD_CURT, /* hangs up as soon as it is spoken to */
+        MOOD_MUTE, /* accepts no connection, as while it reads units */
+        MOOD_CURT, /* hangs up at the first message */
 } Mood;
 
 typedef struct Played {
@@ -38,7 +38,7 @@ typedef struct Played {
         int fd; /* listens */
         Mood mood;
         const char *state;    /* of the host; NULL: "running" */
-        const char *job_type; /* what hugeplan.service is doing; NULL: nothing */
+        const char *job_type; /* the job of hugeplan.service; NULL: none */
         int stop[2];
         pthread_t thread;
 } Played;
@@ -81,7 +81,7 @@ static int get_commands(sd_bus *bus, const char *path, const char *interface, co
                                      0);
 }
 
-/* As <linux/mempolicy.h> has them; a unit says by its name which is meant. */
+/* The values of <linux/mempolicy.h>; a unit's name selects one. */
 static int32_t find_policy(const char *path) {
         static const struct {
                 const char *name;
@@ -190,7 +190,7 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("SubState", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("InvocationID", "ay", get_run, 0, 0),
         SD_BUS_PROPERTY("Job", "(uo)", get_job, 0, 0),
-        SD_BUS_PROPERTY("Documentation", "as", get_texts, 0, 0), /* not asked for */
+        SD_BUS_PROPERTY("Documentation", "as", get_texts, 0, 0), /* not requested */
         SD_BUS_VTABLE_END,
 };
 
@@ -326,7 +326,7 @@ static int ask(const Tree *tree, const char *first, const char *second, uint64_t
         return ask_for(tree, first, second, UNIT_QUERY_LOADED, limit_usec, ret);
 }
 
-/* The same in a loop, which does other things meanwhile. */
+/* The same in a loop, which does other things at the same time. */
 typedef struct Looped {
         Loop *loop;
         UnitQuery *query;
@@ -392,13 +392,13 @@ TREE_TEST(read) {
         assert_text(unit->group, "");
         assert_int_equal(unit->groups.n, 1);
         assert_text(units.items[1].load_state, "not-found");
-        /* Of its run nothing was asked. */
+        /* The run was not requested. */
         assert_text(unit->active_state, "");
         assert_text(unit->run, "");
         assert_text(unit->control_group, "");
 }
 
-/* What a gate has to know of the unit that it lets start. */
+/* A gate's questions about a starting unit. */
 TREE_TEST(run) {
         LoadedUnits units = {};
         Played played;
@@ -431,7 +431,7 @@ TREE_TEST(run) {
         assert_int_equal(unit->policy.kind, MEMORY_POLICY_ANY);
 }
 
-/* Whatever prefers nodes takes others as well; weights are nothing that could be reckoned with. */
+/* A policy that prefers nodes allows others, too. Weights are not used. */
 TREE_TEST(policies) {
         static const struct {
                 const char *unit;
@@ -484,8 +484,8 @@ TREE_TEST(loop) {
         assert_int_equal(looped.error, -ECONNRESET);
 }
 
-/* A captured host has no manager, and this one's is not asked in its place. */
-TREE_TEST(nobody) {
+/* A recorded host has no manager, and the running host's is not asked. */
+TREE_TEST(no_manager) {
         LoadedUnits units = {};
 
         assert_false(unit_manager_exists(tree->root));
@@ -493,7 +493,7 @@ TREE_TEST(nobody) {
         assert_int_equal(units.n, 0);
 }
 
-/* Who does not answer is not waited for. */
+/* A manager that does not answer is not waited for. */
 TREE_TEST(mute) {
         LoadedUnits units = {};
         Played played;
@@ -581,7 +581,7 @@ static bool has_guard_after_job(const Tree *tree, const char *job_type, const ch
         return has_guard;
 }
 
-/* The guard goes only where it is certain that nobody keeps it any more. */
+/* The guard is removed only if it is certain that no daemon needs it. */
 TREE_TEST(guard_after_stop) {
         Played played;
 
@@ -599,7 +599,7 @@ TREE_TEST(guard_after_stop) {
 
         end(&played);
         assert_true(has_guard);
-        assert_true(has_guard_after(tree, "hugeplan.service", "success")); /* nobody to be asked */
+        assert_true(has_guard_after(tree, "hugeplan.service", "success")); /* no manager */
 
         assert_int_equal(guard_remove(tree->root), 0);
         assert_int_equal(after_stop(tree->root, "hugeplan.service", "success"), 0);

@@ -17,8 +17,8 @@ static Dropins make(Arena *arena, const Config *config) {
         return dropins;
 }
 
-/* A policy of which no node has memory would keep even the gate from being started: it is left out, and said so. One
- * node is enough, and where the kernel does not tell all have some. */
+/* With a policy whose nodes have no memory not even the gate could start: the policy is left out, with a message.
+ * One node with memory is enough; if the kernel does not tell, all nodes count. */
 TEST(policy_that_cannot_be_had) {
         static const struct {
                 const char *lines, *nodes, *policy;
@@ -51,7 +51,7 @@ TEST(policy_that_cannot_be_had) {
         }
 }
 
-/* Bytes, where limits.d has kB; the largest of those that share the unit. */
+/* In bytes, although limits.d has kB; the largest of the instances that share the unit. */
 TEST(limits) {
         static const char oracle[] = "[Instance]\nEngine=oracle\nPages=1\nUnit=ora.service\n";
         Dropins dropins = make(arena, config_make(arena, "a.conf", oracle, NULL));
@@ -66,7 +66,7 @@ TEST(limits) {
         assert_contains(dropins.items[0].text, "\nLimitMEMLOCK=2147483648\n");
         assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
 
-        /* A unit with a group that does not exist would not start. */
+        /* A unit with a missing group would not start. */
         const Config *config = config_make(arena, "a.conf", oracle, NULL);
         const DropinInput input = {.config = config, .ctl = ctl};
 
@@ -76,7 +76,7 @@ TEST(limits) {
                         "LimitMEMLOCK=infinity\n# Without SupplementaryGroups=hugetlb: ");
 }
 
-/* What the host has by now, and the drop-in of before. */
+/* The host's present state, and the earlier drop-in. */
 TEST(outdated) {
         static const struct {
                 const char *lines, *nodes, *text;
@@ -110,7 +110,7 @@ TEST(outdated) {
         }
 }
 
-/* Who gets more than it asks for is served by its own unit, where systemd knows how. */
+/* An instance that gets more than its preference is served by its own unit, if systemd can do that. */
 TEST(memory_thp) {
         const Config *config = config_line(
                 arena, "a Engine=postgresql Memory=1G Unit=a.service; b Pages=1 Unit=b.service "
@@ -129,7 +129,7 @@ TEST(memory_thp) {
                 assert_null(strstr(dropins.items[i].text, "MemoryTHP="));
 }
 
-/* A bound neighbour's name comes from a file's, like its own. */
+/* A bound neighbour's name comes from a file, like the instance's own. */
 TEST(hostile_neighbour) {
         const Dropins dropins = make(
                 arena, config_make(arena, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
@@ -142,7 +142,7 @@ TEST(hostile_neighbour) {
                 arena, "ExecStartPre=-+/usr/bin/hugeplanctl hugetlb limit a\n", ctl));
 }
 
-/* A file's name is the administrator's, or whoever can write there; it must not begin a line. */
+/* An untrusted user may have chosen the name of a file; it must not begin a line. */
 TEST(hostile_file_names) {
         static const char *const names[] = {
                 "a\nExecStartPre=evil.conf",
@@ -163,7 +163,7 @@ TEST(hostile_file_names) {
                 assert_null(strpbrk(dropins.items[0].text, "\r\x7f\x01"));
                 assert_contains(dropins.items[0].text, "wait a\n");
         }
-        /* Without a Name= the name itself is hostile: no gate at all. */
+        /* Without Name= the file's name itself is hostile: no gate at all. */
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
                 const Dropins dropins =
                         make(arena, config_make(arena, names[i],

@@ -15,7 +15,7 @@ typedef struct Preference {
 
 static const Preference preferences[] = {
         {"Pages=1", NULL, TRI_NO},
-        {"Pages=1", "Pages=1", TRI_AUTO}, /* who is not a unit takes pages all the same */
+        {"Pages=1", "Pages=1", TRI_AUTO}, /* an instance without a unit takes pages, too */
         {"Pages=1", "Pages=1\nUnit=y.service", TRI_AUTO},
         {"Pages=1", "Pages=1\nUnit=x.service", TRI_NO}, /* the same unit */
         {"Pages=1", "Engine=mongodb", TRI_NO},
@@ -30,7 +30,7 @@ static const Preference preferences[] = {
         {"Pages=1\nPageSize=1G,2M", "Pages=1\nPageSize=2M", TRI_AUTO},
         {"Pages=1\nPageSize=1G", "Pages=1", TRI_AUTO},
         {"Pages=1", "Pages=1\nPageSize=1G", TRI_AUTO},
-        /* What a neighbour's broken file meant is not known. */
+        /* The demand of a neighbour's broken file is unknown. */
         {"Pages=1\nPageSize=1G", "Pages=x", TRI_AUTO},
         {"Pages=x\nIsolate=yes", "Pages=1", TRI_NO},
 };
@@ -50,7 +50,7 @@ TEST(preference) {
         }
 }
 
-/* One that leaves the unit open leaves it open for those that share it. */
+/* An instance without a limit leaves its unit without one. */
 TEST(preference_of_shared_unit) {
         const Config *config = config_line(
                 arena, "a Pages=1 Unit=x.service; b Pages=1 Unit=x.service Isolate=no; c Pages=1 "
@@ -95,10 +95,10 @@ TEST(limits) {
         };
         const Status status = {.instances = instances, .n_instances = ARRAY_LEN(instances)};
 
-        /* Of a unit together; what is not its own size it may not have at all. */
+        /* One limit for a unit's instances. Other page sizes are not allowed at all. */
         assert_text(limits_text(arena, &status, "x.service"), "1G:3 2M:150");
         assert_text(limits_text(arena, &status, "y.service"), "1G:0 2M:0");
-        /* Of whom nothing is known, nothing is said. */
+        /* Of an unknown unit, nothing. */
         assert_text(limits_text(arena, &status, "z.service"), "");
 }
 

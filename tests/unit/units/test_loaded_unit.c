@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What systemd has in effect of a unit, and whether its instances can live with that. */
+/* What systemd has in effect for a unit, and whether that suits its instances. */
 
 #include "model/problem.h"
 #include "read/unit_file.h"
@@ -24,7 +24,7 @@ static SourceNames names(Arena *arena, const char *words) {
         return list;
 }
 
-/* As it should be. */
+/* The correct state. */
 static LoadedUnit healthy(Arena *arena) {
         return (LoadedUnit){
                 .name = "x.service",
@@ -100,7 +100,7 @@ TEST(reset) {
                           "of a: this line removes its gate; write the gate again below it "
                           "(hugeplan.d(5), THE GATE), or remove the line; then run "
                           "'systemctl daemon-reload'");
-        /* The files say nothing of that, or have something else by now. */
+        /* The files do not have that, or have something else now. */
         unit.reset_file = "/etc/systemd/system/x.service.d/05-early.conf";
         assert_text(judge(arena, postgresql, &unit),
                     OURS ": x.service starts without asking for the pages of a: its gate is read, "
@@ -110,7 +110,7 @@ TEST(reset) {
         assert_contains(judge(arena, postgresql, &unit), "systemd has not read its gate; run ");
 }
 
-/* One unit, one message, with the names of those that are concerned. */
+/* One message per unit, with the names of its instances. */
 TEST(shared_unit) {
         const Config *config = config_make(arena, "a.conf", postgresql, "b.conf", postgresql,
                                            "c.conf", postgresql, "y.conf",
@@ -119,13 +119,13 @@ TEST(shared_unit) {
 
         assert_contains(judge_on(arena, config, &unit, "6.1.0", ""),
                         "x.service starts without asking for the pages of b, c: ");
-        /* A broken file keeps its gate, too. */
+        /* An instance with a broken file keeps its gate. */
         unit.pre_starts = (SourceNames){};
         assert_contains(judge(arena, "[Instance]\nPages=x\nUnit=x.service\n", &unit),
                         "pages of a: ");
 }
 
-/* What is done on purpose is a notice, and there is nothing to be done about it. */
+/* A deliberate setting is a notice without a remedy. */
 TEST(masked_gate) {
         const char *own = "/etc/systemd/system/x.service.d/10-hugeplan.conf";
         LoadedUnit unit = healthy(arena);
@@ -143,12 +143,12 @@ TEST(masked_gate) {
         assert_text(judge(arena, postgresql, &unit), text);
         loaded_unit_judge_gates(config_make(arena, "a.conf", postgresql, NULL), &unit, &problems);
         assert_int_equal(diags_count(&problems, SEVERITY_NOTICE), 1);
-        /* With a gate of its own it is nobody's business. */
+        /* A gate of the administrator's own is no problem. */
         unit.pre_starts = names(arena, "/usr/bin/hugeplanctl wait a");
         assert_text(judge(arena, postgresql, &unit), "");
 }
 
-/* What is wrong is told once. */
+/* Each problem is reported once. */
 TEST(dropin_is_missing) {
         const Config *config = config_make(arena, "a.conf", postgresql, NULL);
         LoadedUnit unit = healthy(arena);
@@ -191,7 +191,7 @@ TEST(states) {
         assert_text(judge(arena, postgresql, &unit), "");
 }
 
-/* An administrator's policy wins; it is a problem where pages are that it keeps the unit from. */
+/* An administrator's policy wins. It is a problem if pages are on other nodes. */
 TEST(nodes) {
         LoadedUnit unit = healthy(arena);
 
@@ -219,11 +219,11 @@ TEST(group) {
         LoadedUnit unit = healthy(arena);
 
         assert_text(judge(arena, oracle, &unit), wrong);
-        unit.memory_lock_bytes = UINT64_MAX; /* counts no more */
+        unit.memory_lock_bytes = UINT64_MAX; /* no longer counts */
         unit.groups = names(arena, "dba");
         assert_text(judge(arena, oracle, &unit), wrong);
         assert_text(judge(arena, postgresql, &unit), "");
-        /* The ways in: member, primary group of the user or the unit, by number, as root, by right. */
+        /* The ways to get access: member, primary group of the user or the unit, by number, as root, by capability. */
         assert_text(judge_on(arena, config, &unit, "6.1.0", "hugetlb:x:990:you,db\n"), "");
         assert_text(judge_on(arena, config, &unit, "6.1.0", "hugetlb:x:17:\n"), "");
         assert_text(judge_on(arena, config, &unit, "6.1.0", "other:x:1:\n"), "");
@@ -240,7 +240,7 @@ TEST(group) {
         assert_text(judge(arena, oracle, &unit), "");
 }
 
-/* Before Linux 5.16 the limit lets in as well, where it suffices. */
+/* Before Linux 5.16 a sufficient limit gives access as well. */
 TEST(memory_lock) {
         const Config *config = config_make(arena, "a.conf", oracle, NULL);
         LoadedUnit unit = healthy(arena);
@@ -251,12 +251,12 @@ TEST(memory_lock) {
         unit.memory_lock_bytes = 20 * MIB;
         assert_text(judge_on(arena, config, &unit, "5.14.0", "hugetlb:x:990:\n"), "");
         assert_text(judge_on(arena, config, &unit, "5.14.0-162.6.1.el9_1", "hugetlb:x:990:\n"), "");
-        /* RHEL 9.2 took the newer rule over. */
+        /* RHEL 9.2 has the newer rule. */
         assert_contains(judge_on(arena, config, &unit, "5.14.0-284.11.1.el9_2", "hugetlb:x:990:\n"),
                         "x.service is loaded without the group hugetlb");
 }
 
-/* What it starts is known from systemd, too. */
+/* systemd also tells what the unit starts. */
 TEST(starts) {
         LoadedUnit unit = healthy(arena);
         const char *text = "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=x.service\n";
@@ -284,7 +284,7 @@ TEST(order) {
         assert_null(strstr(judge(arena, postgresql, &unit), "ordered"));
 }
 
-/* The same verdict from the files, where nobody is asked. */
+/* The same result from the files, if systemd is not asked. */
 TEST(of_files) {
         const TestFile files[] = {
                 {"/usr/lib/systemd/system/x.service",

@@ -41,7 +41,7 @@ static Reason judge(Arena *arena, const Sources *sources, uint64_t bytes) {
         return memory_limits_judge(arena, &limits, &(MemoryUses){&own, 1, 1});
 }
 
-/* The lowest of all levels, and nothing above the hierarchy. */
+/* The lowest limit of all levels, and nothing above the hierarchy. */
 TEST(judge) {
         const TestFile files[] = {
                 {"/sys/fs/memory.max", "1\n"},
@@ -63,7 +63,7 @@ TEST(judge) {
         assert_int_equal(judge(arena, sources, 0).kind, REASON_NONE);
 }
 
-/* Who runs in the same slice counts, who runs in one of a longer name does not. */
+/* Units in the same slice count, units in a slice with a longer name do not. */
 TEST(judge_together) {
         const TestFile files[] = {
                 {ROOT "/db.slice/memory.max", "4294967296\n"},

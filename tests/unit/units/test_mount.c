@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Mount=: what may be written, the units made of it, and what is said of what is there. */
+/* Mount=: its values, the mount units, and problems of existing mounts. */
 
 #include "base/size.h"
 #include "host/mounts.h"
@@ -38,7 +38,7 @@ TEST(long_path) {
         assert_contains(parse(arena, path), " 770 ");
         path[strlen("/mnt/") + fits] = 'a';
         assert_contains(parse(arena, path), "too long");
-        /* What has to be escaped takes four bytes each. */
+        /* Each character to escape takes four bytes. */
         memset(path + strlen("/mnt/"), 0, sizeof(path) - strlen("/mnt/"));
         memset(path + strlen("/mnt/"), '-', 100);
         assert_contains(parse(arena, path), "too long");
@@ -144,7 +144,7 @@ TEST(unit_text) {
                 "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,min_size=4294967296,nosuid,nodev\n");
 }
 
-/* By file and line; the others go on. */
+/* With file and line; other mounts are made. */
 TEST(no_owner) {
         Config *config =
                 config_make(arena, "a.conf", "[Instance]\nPages=1\nMount=/mnt/a owner=ora\n",
@@ -165,7 +165,7 @@ TEST(no_owner) {
         assert_text(units.items[0].name, "mnt-c.mount");
 }
 
-/* Whose group nobody knows owns nothing by half. */
+/* An unknown group: no owner is set at all. */
 TEST(number_without_group) {
         Config *config = config_make(arena, "a.conf",
                                      "[Instance]\nPages=1\nMount=/mnt/a owner=1000\n", NULL);
@@ -193,7 +193,7 @@ static const char *reason(Arena *arena, const char *lines, const char *host) {
                                       plan->instances[0].reason.text);
 }
 
-/* No more is earmarked than was reserved, or neighbours would pay for it. */
+/* No more is earmarked than was reserved, or neighbours would lack pages. */
 TEST(min_size_within_the_reservation) {
         assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=20M", host_text), "0:10");
         assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=21M", host_text),
@@ -201,7 +201,7 @@ TEST(min_size_within_the_reservation) {
                     "for the instance");
 }
 
-/* Its pages are of the mount's size, or it has none. */
+/* Pages are of the mount's size, or there are none. */
 TEST(one_page_size) {
         static const char small_host[] = "sizes 1G 2M\nnode 0 total=4G free=900M\n";
 
@@ -239,7 +239,7 @@ TEST(mountinfo) {
                     "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304");
         assert_text(mounted(arena, "/mnt/b"), "pagesize=1G,uid=0,gid=0,mode=0755");
         assert_text(mounted(arena, "/mnt/with blank"), "tmpfs");
-        assert_text(mounted(arena, "/mnt/c"), "tmpfs"); /* the last one covers the first */
+        assert_text(mounted(arena, "/mnt/c"), "tmpfs"); /* the last mount covers the first */
         assert_text(mounted(arena, "/mnt/cut"), "-");
         assert_text(mounted(arena, "/mnt"), "-");
 }
@@ -314,7 +314,7 @@ TEST(difference) {
         Scene *same = scene(arena, "/mnt/a min_size=4M");
 
         assert_text(said(arena, same), "-");
-        same->sight.is_directory_used = true; /* by files of its own */
+        same->sight.is_directory_used = true; /* by its own files */
         assert_text(said(arena, same), "-");
         assert_text(said(arena, scene(arena, "/mnt/a min_size=6M")),
                     "warning mount-outdated: /mnt/a, the mount of a, has "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Whether units start what instances name them for, and the ones that were meant. */
+/* Whether units start the servers of their instances, and which units were probably meant. */
 
 #include "support/testing.h"
 #include "units/loaded_unit.h"
 
-/* A file with a mistake names a unit, and nothing else of it holds. */
+/* Of a file with a mistake only the unit is known. */
 TEST(refused) {
         const Config *config = config_make(arena, "20-a.conf",
                                            "[Instance]\nUnit=x.service\nPages=z\n", "30-b.conf",

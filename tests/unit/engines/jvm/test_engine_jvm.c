@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Java's options found through units, files and environments, as Elasticsearch, Tomcat and plain
- * programs have them. */
+/* Java's options from units, files and environments of Elasticsearch, Tomcat and plain programs. */
 
 #include "base/size.h"
 #include "engines/reader.h"
@@ -82,7 +81,7 @@ TEST(sizes) {
         }
 }
 
-/* Of which machines what was seen is all that they ever take. */
+/* Whether the pages that were seen are all that this virtual machine ever maps. */
 TEST(fixed) {
         static const struct {
                 const char *version, *options;
@@ -90,13 +89,13 @@ TEST(fixed) {
         } rows[] = {
                 {"17.0.9", "-XX:+UseG1GC", true},
                 {"11.0.13", "-XX:+UseShenandoahGC", true},
-                {"21.0.8", "-XX:+UseParallelGC", false}, /* a table begins anywhere */
+                {"21.0.8", "-XX:+UseParallelGC", false}, /* a table may begin anywhere */
                 {"26", "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=64m", true},
                 {"26", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=64m", false},
                 {"13", "-XX:+UseConcMarkSweepGC", false},
                 {"17.0.9", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=256m", false},
                 {"17.0.9", "-XX:+UseG1GC -XX:ProfiledCodeHeapSize=64m", false},
-                {"17.0.9", "", false}, /* by the CPUs */
+                {"17.0.9", "", false}, /* depends on the CPUs */
                 {NULL, "-XX:+UseG1GC", false},
                 {"1.8.0_392", "-XX:+UseG1GC", false}, /* its mark stack grows */
                 {"27", "-XX:+UseG1GC", false},
@@ -104,7 +103,7 @@ TEST(fixed) {
                 {"21.0.8", "-XX:+UseZGC -Xms256m", false},
                 {"21.0.8", "-XX:+UseZGC -Xms512m", true},
                 {"21.0.8", "-XX:+UseZGC -XX:InitialHeapSize=536870912", true},
-                {"25.0.4", "-XX:+UseG1GC", false}, /* its code heaps are by the CPUs */
+                {"25.0.4", "-XX:+UseG1GC", false}, /* its code heaps depend on the CPUs */
                 {"25.0.4", "-XX:+UseG1GC -XX:ReservedCodeCacheSize=240m", true},
         };
         const Engine *jvm = engine_find("jvm");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Options of Java as files, argument files and variables give them. */
+/* Java's options from files, argument files and variables. */
 
 #include "engines/jvm/jvm.h"
 #include "support/testing.h"
@@ -9,7 +9,7 @@ static SourceText text_of(const char *string) {
         return (SourceText){.text = string, .size = strlen(string)};
 }
 
-/* The options with bars between, and a mark with the line of each problem. */
+/* The options separated by bars, and a mark with the line of each problem. */
 static const char *join(Arena *arena, const JvmOptions *options, const Diags *problems) {
         Text text = text_in(arena);
 
@@ -34,7 +34,7 @@ TEST(lines) {
                 {"8-13:-XX:+UseConcMarkSweepGC\n14-:-XX:+UseG1GC\n", 14, "-XX:+UseG1GC"},
                 {"8-13:-XX:+UseConcMarkSweepGC\n14-:-XX:+UseG1GC\n", 0, "-XX:+UseG1GC"},
                 {"17:-Xmx1g\n18:-Xmx2g\n17-17:-Xmx3g", 17, "-Xmx1g|-Xmx3g"},
-                /* What Elasticsearch refuses. */
+                /* Text that Elasticsearch refuses. */
                 {"Xmx4g\n-Xmx1g\n -Xmx2g\n9-8:-Xmx3g\n8-:Xmx4g\n-8:-Xmx5g", 8,
                  "-Xmx1g|-8:-Xmx5g!1!3!4!5"},
                 {"8--Xmx4g\n8-9-Xmx\n99999999999999999999:-Xmx1g\n8:\n8", 8, "!1!2!3!4!5"},
@@ -83,7 +83,7 @@ TEST(arguments) {
         assert_text(options.items[0].origin, "/e:1");
 }
 
-/* "NAME=VALUE" with bars between. */
+/* "NAME=VALUE" separated by bars. */
 static const char *settings_of(Arena *arena, const char *variable) {
         JvmOptions options = {};
         Settings settings = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What shell scripts set, as far as that is plain. */
+/* Variables that shell scripts set, as far as no shell is needed. */
 
 #include "engines/jvm/jvm.h"
 #include "read/unit_file.h"
@@ -43,7 +43,7 @@ TEST(origins) {
         assert_int_equal(jvm_script_read(&script, "/none"), -ENOENT);
 }
 
-/* A variable that doubles with each line, and a file that reads itself. */
+/* A variable that doubles with each line, and a file that sources itself. */
 TEST(too_much) {
         Text text = text_in(arena);
 

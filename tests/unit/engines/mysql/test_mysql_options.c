@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Option files as mariadbd 10.11.19 read them when the same bytes were given to it (--print-defaults
- * for files, --verbose --help for values), and files that nobody should have written. */
+/* Option files, compared with mariadbd 10.11.19 on the same bytes (--print-defaults for files, --verbose --help for
+ * values), and malformed files. */
 
 #include "engines/mysql/mysql.h"
 #include "support/sources.h"
@@ -57,7 +57,8 @@ TEST(origins) {
 
 /* ---- includes ---- */
 
-/* In the order of bytes; only names that end in ".cnf"; the group of the outer file goes on behind. */
+/* Files are read in the order of bytes, only names that end in ".cnf"; afterwards the group of the outer file
+ * continues. */
 TEST(include_directory) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/a.cnf", "[mysqld]\n!includedir /d/\t \nend=1"},
@@ -72,7 +73,7 @@ TEST(include_directory) {
         assert_text(reading.files.options.items[0].origin, "/d/.h.cnf:2");
 }
 
-/* The servers begin at their working directory, which for a service is "/". */
+/* Relative paths begin at the server's working directory, which is "/" for a service. */
 TEST(relative_include) {
         const Sources *sources =
                 TEST_SOURCES(arena, {"/etc/a.cnf", "!include b.cnf\n!include etc/c.cnf"},
@@ -127,7 +128,7 @@ TEST(secrets_are_not_quoted) {
         assert_null(strstr(wrong_of(arena, "[hunter2\n"), "hunter2"));
 }
 
-/* Skipped as the servers do, and told. */
+/* The servers skip these lines; hugeplan reports them. */
 TEST(unreadable) {
         const Sources *sources =
                 TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /b.cnf\n!includedir /d\nx=1\n"},
@@ -154,7 +155,7 @@ TEST(binary) {
         assert_contains(read_from(arena, sources, "/a.cnf").wrong, "/a.cnf:3: a NUL byte");
 }
 
-/* The last line of a file of SIZE bytes counts as any. */
+/* The last line of a file of SIZE bytes counts like any other. */
 static const char *reading_of_large(Arena *arena, size_t size) {
         static const char end[] = "\nlast=1\n";
         char *text = arena_alloc(arena, size + 1);
@@ -226,7 +227,7 @@ static const MysqlName name_rows[] = {
 
 static const MysqlNames names = {name_rows, ARRAY_LEN(name_rows)};
 
-/* "NAME=VALUE", "-" where the option is none of ours. */
+/* "NAME=VALUE"; "-": the option is not used. */
 static const char *setting_of(Arena *arena, const char *name, const char *value) {
         const MysqlOption option = {.name = name, .value = value, .origin = "x:1"};
         Settings settings = {};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory=auto of MariaDB and MySQL: hosts as Debian, Red Hat and the vendors set them up. */
+/* Memory=auto of MariaDB and MySQL on hosts of Debian, Red Hat and the vendors. */
 
 #include "engines/reader.h"
 #include "support/sources.h"

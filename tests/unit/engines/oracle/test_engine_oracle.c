@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Oracle: the worked examples of field articles, right or wrong, and the finding of parameters on a host. */
+/* Oracle: examples of published articles, right and wrong, and parameters on a host. */
 
 #include "base/size.h"
 #include "engines/oracle/oracle.h"
@@ -16,8 +16,7 @@
 
 /* ---- worked examples ---- */
 
-/* What an article says of an SGA; whether that is enough for its SGA / 2M pages, to which the
- * ends of segments add five. */
+/* The SGA of an article, and whether it fits into SGA / 2M pages plus five for the ends of segments. */
 static const struct {
         const char *sga, *claim;
         uint64_t claimed_pages, pages;
@@ -88,7 +87,7 @@ TEST(several) {
 
 /* ---- what is found on a host ---- */
 
-/* "NAME=VALUE (ORIGIN)" of each setting, with bars between; or the sentence. */
+/* "NAME=VALUE (ORIGIN)" of each setting, separated by bars; or the message. */
 static const char *gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                           Gathered *ret) {
         *ret = (Gathered){.problems = diags_in(arena)};

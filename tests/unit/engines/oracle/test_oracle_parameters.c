@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Oracle's parameter files: the grammar of the text form, includes, and the server parameter file,
- * whose lines run across its blocks. */
+/* Oracle's parameter files: the grammar of the text form, includes, and the server parameter file, whose lines cross
+ * its blocks. */
 
 #include "engines/oracle/oracle.h"
 #include "support/sources.h"
@@ -16,7 +16,7 @@ static const char *read_with(Arena *arena, const Sources *sources, const OracleF
         return oracle_parameters_read(arena, sources, file, ret, problems);
 }
 
-/* "SID.name=value" of each, with bars between; or the sentence. */
+/* "SID.name=value" of each, separated by bars; or the message. */
 static const char *read_text(Arena *arena, const char *text, const char *sid) {
         const Sources *sources = TEST_SOURCES(arena, {"/p.ora", text});
         Settings read;
@@ -41,7 +41,7 @@ static const char *do_read(void *context UNUSED, const StoryLine *line) {
 
 STORY_TEST(grammar, "unit/engines/oracle/grammar", {"read", do_read})
 
-/* What is another instance's is not looked at, not even its includes. */
+/* Lines of other instances are ignored, even their includes. */
 TEST(of_another_instance) {
         assert_text(read_text(arena, "b.ifile=/none\na.x=1\n*.y=2\nx=3", "a"), "a.x=1|y=2|x=3");
 }
@@ -52,7 +52,7 @@ static const char *value_of(const Settings *read, const char *sid, const char *n
         return found ? found->value : NULL;
 }
 
-/* SID.NAME beats what is for all, in whatever order; among equals the last counts. */
+/* SID.NAME has precedence over NAME, in any order; of equal names the last one counts. */
 TEST(precedence) {
         const Sources *sources = TEST_SOURCES(
                 arena, {"/p.ora", "orcl1.sga_target=4G\n*.SGA_Target=2G\nsga_target=3G\n"
@@ -135,7 +135,7 @@ TEST(hostile) {
         assert_contains(
                 read_with(arena, sources, &(OracleFile){.path = "/many.ora"}, &read, &problems),
                 "/many.ora: this is too large");
-        /* As many lines that are no assignments as there can be: a few are named. */
+        /* Of many lines that are no assignments a few are named. */
         for (size_t i = 0; i < 100000; i++)
                 quoted[i] = i % 2 ? '\n' : 'x';
         quoted[100000] = '\0';
@@ -143,7 +143,7 @@ TEST(hostile) {
                 read_with(arena, sources, &(OracleFile){.path = "/quoted.ora"}, &read, &problems));
         assert_int_equal(problems.list.n, 10);
         assert_int_equal(read.n, 0);
-        /* A value that is no text at all is not repeated. */
+        /* A value that is not text is not shown. */
         assert_text(read_text(arena, "sga_target=\xff\xfe", NULL), "sga_target=(not readable)");
 }
 
@@ -158,7 +158,7 @@ static const char *read_bytes(Arena *arena, const char *bytes, size_t size, Sett
                          &problems);
 }
 
-/* The value lies across the end of a block at every possible place, and is always whole. */
+/* A value across the end of a block is whole at every possible place. */
 TEST(spfile_across_blocks) {
         static const char value[] = "*.sga_max_size=2560M\n";
 
@@ -181,7 +181,7 @@ TEST(spfile_across_blocks) {
         }
 }
 
-/* Cut after any number of bytes, it gives the whole value or none. */
+/* A file cut after any number of bytes has the whole value or none. */
 TEST(spfile_cut) {
         char filling[SPFILE_BLOCK_TEXT - 16] = "*.a=";
         size_t size, n_refused = 0;
@@ -210,7 +210,7 @@ TEST(spfile_damaged) {
 
         assert_int_equal(size, 512);
         assert_null(read_bytes(arena, bytes, size, &read));
-        /* Blocks that are not in use yet. */
+        /* Unused blocks. */
         char *longer = arena_alloc(arena, size + 1024);
 
         memcpy(longer, bytes, size);
@@ -223,7 +223,7 @@ TEST(spfile_damaged) {
         assert_contains(read_bytes(arena, "C\"", 2, &read), "not closed");
 }
 
-/* What a pfile names is read in its place; what follows goes on top. */
+/* A file named by a pfile is read in its place; later lines have precedence. */
 TEST(spfile_by_name) {
         size_t size;
         const char *bytes = spfile_make(arena, "*.sga_target=1G\n*.processes=300\n", &size);

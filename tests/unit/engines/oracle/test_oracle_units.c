@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which unit starts an instance of Oracle, whatever it is called. */
+/* Which unit starts an instance of Oracle, under any name. */
 
 #include "engines/finder.h"
 #include "engines/oracle/oracle.h"
@@ -37,17 +37,17 @@ TEST(unit) {
                 oracle_unit_of(arena, TEST_SOURCES(arena, of_template[0], of_template[1]), &orcl),
                 "db@orcl.service");
         assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, all), &orcl), NULL);
-        /* Of two nobody knows. */
+        /* With two units the answer is unknown. */
         assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, all, named), &orcl), "sales.service");
         assert_text(oracle_unit_of(arena, TEST_SOURCES(arena, named, named_too), &orcl), NULL);
 }
 
-/* Several that one unit starts are one instance, for their sum. */
+/* Several instances started by one unit are one instance, with the sum of the sizes. */
 TEST(found) {
-        const Processes nobody = {};
+        const Processes no_processes = {};
         Finder finder = {
                 .arena = arena,
-                .processes = &nobody,
+                .processes = &no_processes,
                 .sources = TEST_SOURCES(
                         arena,
                         {"/etc/oratab",

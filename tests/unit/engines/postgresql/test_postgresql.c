@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* PostgreSQL's files: the grammar as the server has it (each case was tried on 15.18), where Debian,
- * the PGDG, Red Hat and Patroni keep them, which of them wins, and what is asked of the server. */
+/* PostgreSQL's files: the server's grammar (each case was tried on 15.18); their places on Debian, PGDG, Red Hat and
+ * Patroni; their precedence; and questions to the server. */
 
 #include "base/size.h"
 #include "engines/postgresql/postgresql.h"
@@ -35,7 +35,7 @@ static const char *settings_text(Arena *arena, const Settings *settings) {
 
 /* ---- the grammar ---- */
 
-/* The settings of a file with this text, or the sentence. */
+/* The settings of a file with this text, or the message. */
 static const char *read_conf(Arena *arena, const char *text) {
         const Sources *sources = TEST_SOURCES(arena, {"/c/p.conf", text});
         Settings settings = {};
@@ -59,7 +59,7 @@ TEST(comment_in_another_encoding) {
         assert_text(read_conf(arena, "# caf\xE9\na = 1\n"), "a=1");
 }
 
-/* Content that is not a setting of interest is never shown. */
+/* Text that is not a relevant setting is never shown. */
 TEST(bad_values) {
         const char *const cases[][2] = {
                 {"shared_buffers = '\\033[31m'",
@@ -176,7 +176,7 @@ TEST(broken_includes) {
                             cases[i].sentence);
 }
 
-/* Each of ten levels includes the next ten times. */
+/* Each of ten levels includes the next one ten times. */
 TEST(include_bomb) {
         TestFile files[10];
         Settings settings = {};
@@ -312,7 +312,7 @@ static const char *setting_text(Arena *arena, const Found *found, const char *na
         return setting ? arena_printf(arena, "%s (%s)", setting->value, setting->origin) : NULL;
 }
 
-/* The part of a real pg_control that matters, behind other numbers. */
+/* The relevant part of a real pg_control, after other numbers. */
 TEST(pg_control) {
         struct {
                 uint64_t before[7];
@@ -403,7 +403,7 @@ TEST(nothing_to_ask) {
                 assert_false(engine_reader(engine_find("postgresql"))
                                      ->ask(arena, &gathered, 2 * MIB, &question));
         }
-        /* What the rule refuses, the server may take: so it is asked. */
+        /* The server is asked even if the formula refuses the settings, because the server may accept them. */
         Gathered gathered = gathered_with(arena, "16", "max_connections = 1kB");
 
         assert_true(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Engines that reserve nothing: their preferences by version, and what their programs answer. */
+/* Engines that reserve nothing: their preferences by version, and the answers of their programs. */
 
 #include "engines/reader.h"
 #include "support/sources.h"
@@ -33,7 +33,7 @@ static const char *do_answer(void *context UNUSED, const StoryLine *line) {
 STORY_TEST(versions, "unit/engines/thp_only/versions", {"prefers", do_prefers},
            {"answer", do_answer})
 
-/* What is no version changes nothing. */
+/* Text without a version changes nothing. */
 TEST(no_version) {
         ThpPolicy preference = THP_NEVER;
 
@@ -42,7 +42,7 @@ TEST(no_version) {
         assert_int_equal(preference, THP_NEVER);
 }
 
-/* A version that a program cannot be asked for would never be known. */
+/* An engine with preferences by version has a program that can be asked. */
 TEST(questions) {
         const EngineTarget target = {.unit = "x.service"};
         const Gathered gathered = {.version = "17"};
@@ -71,7 +71,7 @@ TEST(questions) {
         }
 }
 
-/* The program of the unit goes first, unless the unit starts something else. */
+/* The unit's program has precedence, unless the unit starts something else. */
 TEST(program_of_the_unit) {
         static const struct {
                 const char *start, *first;
@@ -95,7 +95,7 @@ TEST(program_of_the_unit) {
         }
 }
 
-/* What was learned decides, and the administrator's word before it. */
+/* The learned version decides, after the administrator's setting. */
 TEST(learned_version) {
         const Config *config = config_make(
                 arena, "10-a.conf", "[Instance]\nEngine=mongodb\n", "10-a.conf.d/90-learned.conf",
