@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the fuzzers share: the entry point that libFuzzer and replay.c call, what must hold, and texts. */
+/* Shared by the fuzzers: the entry point that libFuzzer and replay.c call, assertions, and texts. */
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -15,13 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static inline void require_at(bool holds, const char *what, const char *file, int line) {
         if (holds)
                 return;
-        fprintf(stderr, "%s:%d: this does not hold: %s\n", file, line, what);
+        fprintf(stderr, "%s:%d: condition failed: %s\n", file, line, what);
         abort();
 }
 
 #define require(holds) require_at((holds), #holds, __FILE__, __LINE__)
 
-/* The bytes with a NUL behind them, in memory of just that size. */
+/* The bytes and a NUL, in memory of exactly this size. */
 static inline char *fuzz_text(Arena *arena, const void *bytes, size_t size) {
         char *text = arena_alloc(arena, size + 1);
 
@@ -30,7 +30,7 @@ static inline char *fuzz_text(Arena *arena, const void *bytes, size_t size) {
         return text;
 }
 
-/* Fit for a terminal, on one line; NULL is, too. */
+/* Whether TEXT is one line without control characters, or NULL. */
 static inline bool is_printable(const char *string) {
         if (string && !text_is_utf8(string, strlen(string)))
                 return false;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Who there is and what they may: passwd, group, nsswitch.conf, limits.conf, logind.conf; packed as
- * support/sources.h says.
+/* Accounts and their limits: passwd, group, nsswitch.conf, limits.conf, logind.conf; packed as in support/sources.h.
  *
- * Whatever they hold: the first who has a name or an id is who is found by it, names of NIS are nobody's,
- * and a limit has all of its words. */
+ * Conditions: the first account with a name or an id is found by it, no account is found by a name of NIS, and a limit
+ * has all of its words. */
 
 #include "base/size.h"
 #include "check/host_facts.h"
@@ -25,7 +24,7 @@ static void check_account(Arena *arena, const Accounts *accounts, const Account 
         require(!account->home || *account->home == '/');
         require(find(arena, accounts, id)->id == account->id && by_name);
         if (parse_u64(account->name, &number) == 0)
-                require(by_name->id == number); /* a name of digits is an id */
+                require(by_name->id == number); /* a name that consists of digits is an id */
         else
                 require(by_name <= account && text_equals(by_name->name, account->name));
 }

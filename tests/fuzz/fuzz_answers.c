@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
- * may have the reader. The first byte says which: 'f' what was gathered, 'o' entries of oratab,
- * 'l' what a gate says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+/* Answers of processes that have read files of a database's owner, or that are the owner's programs, and may therefore be
+ * under the owner's control. The first byte is the kind: JSON of a reader ('f'), of entries of oratab ('o') or of a gate
+ * ('l'); the output of postgres -C ('p') or of a server's --version ('v').
  *
- * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
- * within the lines of the file that is written of it. */
+ * Conditions: an answer is refused; or it can be printed, is read from its own JSON as the same, and adds no lines of its
+ * own to the file that stores it. */
 
 #include "base/size.h"
 #include "demand/figures.h"
@@ -28,7 +28,7 @@ static void free_lasting(void) {
         lasting = arena_free(lasting);
 }
 
-/* ---- what was gathered ---- */
+/* ---- gathered settings ---- */
 
 static void check_settings(const Settings *settings) {
         VEC_FOREACH(setting, settings) {
@@ -64,7 +64,7 @@ static void check_round_trip(Arena *arena, const Gathered *gathered) {
         json_decref(same);
 }
 
-/* The instance as it was before, made once. */
+/* The instance before the answer, made once. */
 static const InstanceConfig *instance_before(void) {
         static const InstanceConfig *instance;
 
@@ -77,7 +77,7 @@ static const InstanceConfig *instance_before(void) {
         return instance;
 }
 
-/* Nothing that was said begins a line of its own in the file of what is learned. */
+/* No part of the answer begins a line of its own in the file of learned sizes. */
 static void check_lesson(Arena *arena, const Figures *figures) {
         Lesson lesson = {.instance = instance_before(),
                          .by_rule = *figures,
@@ -130,7 +130,7 @@ static const Topology *topology_here(void) {
         return &topology;
 }
 
-/* What a gate says is kept: nothing of it begins a line of its own in its file, and it comes back the same. */
+/* A gate's answer is stored without lines of its own, and is read again as the same. */
 static void read_learned(Arena *arena, const json_t *json) {
         Learned learned, again;
 
@@ -151,7 +151,7 @@ static void read_learned(Arena *arena, const json_t *json) {
         json_decref(same);
 }
 
-/* ---- Oracle's ---- */
+/* ---- oratab ---- */
 
 static void read_entries(Arena *arena, const json_t *json) {
         const char *text = oracle_entries_write(arena, json, "/etc/oratab");

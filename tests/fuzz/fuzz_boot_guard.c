@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as .boots, and any JSON as .proven.json: refused, or taken and written again the same, before and after a
- * boot is counted; and a closed guard lets nobody have more than was proven. */
+/* Any bytes as .boots, and any JSON as .proven.json: the file is refused, or read and written again as the same, before and
+ * after a boot is counted; and with a closed guard no instance gets more than its proven pages. */
 
 #include "fuzz/fuzz.h"
 #include "plan/boot_guard.h"
@@ -36,7 +36,7 @@ static uint64_t proven_pages(const BootGuard *guard, const char *name, uint64_t 
         return 0;
 }
 
-/* The plan that holds; the rest waits for a reload. */
+/* The plan in effect; the other instances wait for a reload. */
 static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledger) {
         const Config *config =
                 config_line(arena, "a Pages=100; pg Pages=300 Placement=pack Shortage=degrade");
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_plan(arena, &guard, ledger);
         require(boot_guard_open(&guard) || guard.failed_boots < BOOT_GUARD_FAILURES);
         require(!boot_guard_is_closed(&guard, ledger));
-        require(!boot_guard_succeed(arena, &guard, ledger)); /* nothing was planned in it */
+        require(!boot_guard_succeed(arena, &guard, ledger)); /* the ledger has no plan */
         check_round_trip(arena, &guard);
         ledger->guard = LEDGER_GUARD_OPEN;
         require(boot_guard_succeed(arena, &guard, ledger) && guard.failed_boots == 0);

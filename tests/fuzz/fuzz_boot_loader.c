@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A kernel command line, and the files by which a boot loader is known, as `hugeplanctl cmdline`
- * finds them; packed as support/sources.h says.
+/* A kernel command line and the files of boot loaders, as `hugeplanctl cmdline` finds them; packed as in
+ * support/sources.h.
  *
- * Whatever they hold: it ends; what is told can be printed; who need change nothing are told to
- * do nothing. */
+ * Conditions: the function returns, its texts can be printed, and there are no steps if no change is needed. */
 
 #include "fuzz/fuzz.h"
 #include "inspect/boot_loader.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The daemon's methods with any parameters, in memory: the server and the keeper are played, for what is tried
- * is what lies between them. An input is a list of deeds, each begun by a byte:
+/* The daemon's methods with any parameters, in memory, with a fake server and a fake keeper. An input is a list of
+ * actions, each of which begins with a byte:
  *
  *   'd' 'w' 'p' 'r' 'l' 'g'   a call of Describe, Wait, Plan, Reload, Release, Learn; JSON follows, up to a NUL
- *   'D' ...                   the same, of somebody who wants more than one reply
- *   'x'                       the client of the oldest call that waits hangs up
- *   '0' to '3'                the keeper has gates wait, pass, be refused, or be gone, from now on
+ *   'D' ...                   the same, with more than one reply wanted
+ *   'x'                       the client of the oldest waiting call closes its connection
+ *   '0' to '3' '8'            from now on the keeper lets gates wait, pass, be refused, be unknown, or be pending
  *   '4' to '7'                the last reload was rejected, refused, begun, applied
- *   'b'                       the keeper works from now on, or does not any more
- *   'n' 'o' 'h'               a write is done; a round has ended; all have been heard
- *   's'                       what was last to be stored is, or cannot be
- *   'u'                       who calls from now on is in the unit, or is not any more
+ *   'b'                       the keeper becomes busy, or idle
+ *   'n' 'o' 'h'               a write is done; a round has ended; all pending messages are handled
+ *   's'                       the last store succeeds, or fails
+ *   'u'                       later callers are in the unit, or no longer
  *
- * Whatever is called: each call is answered once, or kept with somebody who is told when it is closed; what is
- * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
+ * Conditions: each call is answered once, or kept by an owner that is informed when the connection closes; replies are
+ * UTF-8; the keeper is called with existing instances only; and after all clients have left no memory is left. */
 
 #include "base/size.h"
 #include "daemon/clients/client.h"
@@ -24,16 +24,16 @@
 
 #include <ctype.h>
 
-enum { CALLS_MAX = 32, DEEDS_MAX = 64 };
+enum { CALLS_MAX = 32, ACTIONS_MAX = 64 };
 
 struct VarlinkCall {
-        bool is_used, wants_more, is_told;
+        bool is_used, wants_more;
         VarlinkCallHandler closed, drained;
         void *closed_userdata, *drained_userdata;
 };
 
 struct Keeper {
-        Arena *arena; /* all is made once */
+        Arena *arena; /* of the whole stage, which is made once */
         const Config *config;
         Look *look;
         const Status *status;
@@ -47,7 +47,7 @@ typedef struct Stage {
         Root *root;
         Keeper keeper;
         Manager manager;
-        bool is_in_unit; /* who calls */
+        bool is_in_unit; /* whether callers are in the unit */
         StoreHandler on_stored;
         uint64_t n_stored;
         VarlinkCall calls[CALLS_MAX];
@@ -55,7 +55,7 @@ typedef struct Stage {
 
 static Stage stage;
 
-/* ---- calls: what ipc/varlink_call.c is otherwise ---- */
+/* ---- calls: in place of ipc/varlink_call.c ---- */
 
 /* Steals PARAMETERS. */
 static void take_parameters(VarlinkCall *call, json_t *parameters) {
@@ -234,7 +234,7 @@ bool keeper_is_unstored(const Keeper *keeper UNUSED, const char *instance UNUSED
         return false;
 }
 
-/* Each size once, none of nothing, and none that would not fit into what is counted in. */
+/* Each page size once, with at least one page, and without overflow. */
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec) {
         uint64_t bytes;
@@ -255,7 +255,7 @@ const Config *manager_files(Manager *manager) {
         return manager->keeper->config;
 }
 
-/* It comes to as much as stands in the file of it. */
+/* The stored text has the same pages. */
 uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
                        bool is_preference, StoreHandler handler, void *userdata) {
         (void) store, (void) userdata, (void) is_preference;
@@ -331,7 +331,7 @@ static void end_stage(void) {
         kernel_free(stage.kernel);
 }
 
-/* A host without a page yet: one instance that waits, one whose size is automatic, one that is too large. */
+/* A host without huge pages, with an instance that waits, one with Memory=auto, and one that is too large. */
 static void begin_keeper(Keeper *keeper) {
         keeper->arena = arena_new();
         keeper->config = config_line(
@@ -367,7 +367,7 @@ static void hang_up(VarlinkCall *call) {
         *call = (VarlinkCall){};
 }
 
-/* ---- deeds ---- */
+/* ---- actions ---- */
 
 static const VarlinkMethod *find_method(char letter) {
         for (size_t i = 0; i < manager_interface.n_methods; i++)
@@ -383,7 +383,7 @@ static VarlinkCall *free_call(void) {
         return NULL;
 }
 
-/* As the server does it. */
+/* As the server checks parameters. */
 static void call_method(const VarlinkMethod *method, bool wants_more, const char *bytes,
                         size_t length) {
         json_t *parameters = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
@@ -406,33 +406,33 @@ static void hang_up_oldest(void) {
                 }
 }
 
-/* Returns how many bytes belong to the deed. */
+/* Returns the number of bytes of the action. */
 static size_t perform(const uint8_t *data, size_t size) {
         const VarlinkMethod *method = find_method((char) data[0]);
         const uint8_t *nul = memchr(data, '\0', size);
         size_t length = nul ? (size_t) (nul - data) : size;
 
         if (!method || length == 0) {
-                char deed = (char) data[0];
-                if (deed >= '0' && deed <= '3')
-                        stage.keeper.answer = (GateAnswer) (deed - '0');
-                else if (deed >= '4' && deed <= '7')
-                        stage.keeper.reload = (KeeperReload) (deed - '4');
-                else if (deed == '8')
+                char action = (char) data[0];
+                if (action >= '0' && action <= '3')
+                        stage.keeper.answer = (GateAnswer) (action - '0');
+                else if (action >= '4' && action <= '7')
+                        stage.keeper.reload = (KeeperReload) (action - '4');
+                else if (action == '8')
                         stage.keeper.answer = GATE_PENDING;
-                else if (deed == 'b')
+                else if (action == 'b')
                         stage.keeper.is_working = !stage.keeper.is_working;
-                else if (deed == 'n')
+                else if (action == 'n')
                         clients_notify(&stage.manager, MANAGER_WRITTEN);
-                else if (deed == 'o')
+                else if (action == 'o')
                         clients_notify(&stage.manager, MANAGER_SETTLED);
-                else if (deed == 'h')
+                else if (action == 'h')
                         clients_notify(&stage.manager, MANAGER_DUE);
-                else if (deed == 'u')
+                else if (action == 'u')
                         stage.is_in_unit = !stage.is_in_unit;
-                else if (deed == 'x')
+                else if (action == 'x')
                         hang_up_oldest();
-                else if (deed == 's' && stage.on_stored)
+                else if (action == 's' && stage.on_stored)
                         stage.on_stored(&stage.manager, stage.n_stored,
                                         stage.n_stored % 2 ? 0 : -ENOSPC);
                 return 1;
@@ -443,9 +443,9 @@ static size_t perform(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         begin_stage();
-        for (size_t at = 0, n = 0; at < size && n < DEEDS_MAX; n++)
+        for (size_t at = 0, n = 0; at < size && n < ACTIONS_MAX; n++)
                 at += perform(data + at, size - at);
-        /* All leave, and the next input begins as the first one did. */
+        /* All clients leave, so that the next input begins like the first one. */
         for (size_t i = 0; i < CALLS_MAX; i++)
                 if (stage.calls[i].is_used)
                         hang_up(&stage.calls[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as configuration files, and what follows from them: demand, plan, status, drop-ins.
- * 0x1E begins another file, 0x1F one that extends the file before. */
+/* Any bytes as configuration files, and the demand, plan, status and drop-ins that follow from them. 0x1E begins another
+ * file, 0x1F one that extends the file before. */
 
 #include "base/size.h"
 #include "config/config.h"
@@ -98,7 +98,7 @@ static size_t count_lines(const char *text) {
         return n;
 }
 
-/* As many lines whatever the configuration, and a name that systemd takes. */
+/* The number of lines does not depend on values of the configuration, and systemd accepts the name. */
 static void check_mounts(Arena *arena, Config *config, const Topology *topology) {
         const Accounts accounts = {};
 
@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Arena *arena = arena_new();
         Config *config = config_parse(arena, split_files(arena, data, size));
 
-        /* What is refused has been told, and what was told as an error refuses something. */
+        /* A refused file has an error, and an error refuses a file. */
         size_t n_refused = 0;
 
         VEC_FOREACH(problem, &config->problems.list)

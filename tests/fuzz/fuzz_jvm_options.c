@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Options of Java. The first byte says what the rest is: 'l' a file with one option to a line, 'a' an
- * argument file, 'v' a variable, 's' a shell script; else a host's files, packed as support/sources.h says, with the
- * options of app.service, elasticsearch.service and /o.args.
+/* Options of Java. The first byte is the kind of the rest: 'l' a file with one option on each line, 'a' an argument file,
+ * 'v' a variable, 's' a shell script; otherwise files of a host, packed as in support/sources.h, with the options of
+ * app.service, elasticsearch.service and /o.args.
  *
- * Whatever they hold: it ends, and settings are bounded, valid UTF-8, and have an origin. */
+ * Conditions: the function returns, and settings are bounded, valid UTF-8, and have an origin. */
 
 #include "base/text.h"
 #include "engines/jvm/jvm.h"

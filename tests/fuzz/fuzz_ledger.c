@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any text as the ledger of this boot: refused, or taken, written again the same, and planned and
- * judged with, without asking a node for more than it has or taking pages away that are not free. */
+/* Any text as the ledger of this boot: it is refused, or read and written again as the same, and used for a plan that
+ * needs no more memory of a node than there is, and gives back free pages only. */
 
 #include "base/size.h"
 #include "base/text.h"
@@ -30,8 +30,7 @@ static void check_pool(const Config *config, const Topology *topology, const Pla
                         plan_node_room_bytes(&config->host, node) / pool->page_size_bytes);
 }
 
-/* All units that hold something run, and the controller counts a little for those that it counts
- * for. */
+/* All units with a hold run, and for counted ones the controller counts a few pages. */
 static Running run_all(Arena *arena, const Ledger *ledger) {
         Running running = {};
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The files of a MariaDB or MySQL host, packed as support/sources.h says: units, option files, what
- * the data directory holds. Both engines read them.
+/* The files of a host with MariaDB or MySQL, packed as in support/sources.h: units, option files, files of the data
+ * directory. Both engines read them.
  *
- * Whatever they hold: it ends, with a sentence, or with settings that have places, large pages
- * switched on, and a size. */
+ * Conditions: the function returns an error text, or settings with places, with large pages on, and with a size. */
 
 #include "base/size.h"
 #include "base/text.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Parameter files of Oracle. The first byte says what the rest is: 't' the text of a file, which is
- * read as it stands and as a server parameter file of it, and must say the same both times; 'b' the
- * bytes of a file; else a host's files, packed as support/sources.h says, with an instance to be found
- * through oracle.service, /etc/oratab and its parameter files.
+/* Parameter files of Oracle. The first byte is the kind of the rest: 't' a text, which must have the same parameters as a
+ * text file and as a server parameter file; 'b' the bytes of a file; otherwise files of a host, packed as in
+ * support/sources.h, with an instance in oracle.service, /etc/oratab and its parameter files.
  *
- * Whatever they hold: it ends, and values are bounded and valid UTF-8. */
+ * Conditions: the function returns, and values are bounded and valid UTF-8. */
 
 #include "base/text.h"
 #include "engines/oracle/oracle.h"
@@ -37,7 +36,7 @@ static void read_both(Arena *arena, const char *text) {
         const char *bytes = spfile_make(arena, text, &size);
         Settings as_text, as_spfile;
 
-        /* What begins with the mark is a server parameter file by itself. */
+        /* A text that begins with the mark is itself a server parameter file. */
         if (text_starts_with(text, "C\"") || !read_file(arena, text, strlen(text), &as_text) ||
             size > 128 << 10)
                 return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What tells of Oracle's instances: oratab, orabasetab, the names of parameter files; packed as
- * support/sources.h says.
+/* The files that name Oracle's instances: oratab, orabasetab, and names of parameter files; packed as in
+ * support/sources.h.
  *
- * Whatever they hold: each SID is one, stands in no path as anything but a name, and is found once; homes
- * are absolute; a parameter file lies in one of the directories that were named. */
+ * Conditions: each SID is valid, cannot change the directory of a path, and is found once; homes are absolute; a
+ * parameter file is in one of the named directories. */
 
 #include "engines/oracle/oracle.h"
 #include "fuzz/fuzz.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What processes may write into the kernel's texts about them: read, counted, printed. The input is
- * a list of texts separated by NULs, five for each process: status, cgroup, numa_maps, maps,
- * uptime; what comes last is the list of System V segments.
+/* The kernel's files about processes, parts of which processes can choose. The input is a list of texts separated by
+ * NULs, five for each process: status, cgroup, numa_maps, maps, uptime; the last text is the list of System V segments.
  *
- * Whatever they say, all text is printable, nodes are in order, and JSON gives back what it was made
- * from. */
+ * Conditions: all texts are printable, nodes are in order, and JSON is read as the value that it was made of. */
 
 #include "fuzz/fuzz.h"
 #include "read/process.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any string as a number, a size, a share, a time span, a boolean, a list of nodes: refused without a
- * trace, or taken and then the same again from its own printed form. */
+/* Any string as a number, a size, a share, a time span, a boolean, a list of nodes: it is refused without an effect, or its
+ * value is printed and read again as the same. */
 
 #include "base/id_set.h"
 #include "base/size.h"
@@ -11,7 +11,7 @@
 
 enum { UNTOUCHED = 4711 };
 
-/* The value, if the parser takes STRING. */
+/* The value, if the parser accepts STRING. */
 static bool try_parse(int (*parse)(const char *, uint64_t *), const char *string, uint64_t *ret) {
         *ret = UNTOUCHED;
         int r = parse(string, ret);
@@ -59,7 +59,7 @@ static void check_set(Arena *arena, const char *string) {
         require(n == id_set_count(&set));
 }
 
-/* No line is wider than it may be, unless it is one long word; no word is lost. */
+/* No line is wider than the limit, unless it is one long word; no word is lost. */
 static void check_wrapping(Arena *arena, const char *string) {
         Text text = text_in(arena);
         const char *words = string, *wrapped;
@@ -91,8 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_numbers(arena, string);
         check_set(arena, string);
         check_wrapping(arena, string);
-        /* As mountinfo, and as an fstab: what was read can be found, and a mount reads back as
-         * it was. */
+        /* As mountinfo and as fstab: a mount that was read is found, and is the same when read again. */
         const MountTable table = mount_table_parse(arena, string);
         HugeMount mount, again;
 

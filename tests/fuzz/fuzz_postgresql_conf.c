@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The files of a PostgreSQL server, packed as support/sources.h says: the data directory is /d, the
- * unit postgresql@15-main.service. Their owner may write anything, and hugeplan reads it as root.
+/* The files of a PostgreSQL server, packed as in support/sources.h: the data directory is /d, the unit
+ * postgresql@15-main.service. The server's owner can write anything to them.
  *
- * Whatever they hold: it ends; what is found or refused can be printed on one line; a setting has a
- * value and a place; sizes add up, and what is asked of the server has no word but what was found. */
+ * Conditions: the function returns; texts can be printed on one line; a setting has a value and a place; sizes add up; and
+ * the command line of postgres -C consists of words that were found. */
 
 #include "base/size.h"
 #include "engines/reader.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as the kernel's files: meminfo, buddyinfo, status, counts, choices. The first byte says
- * which file the rest stands in; the others are as they should be. Whatever they say, nobody is
- * promised more than is reserved, and nothing is spare that is not free. */
+/* Any bytes as a file of the kernel: meminfo, buddyinfo, status, counts, choices. The first byte selects the file; the
+ * others are valid. Conditions: no promise exceeds the reserved pages, and no page is spare that is not free. */
 
 #include "base/size.h"
 #include "fuzz/fuzz.h"

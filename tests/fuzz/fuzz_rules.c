@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What `hugeplanctl check` reads of a host: limits, groups, units, databases' own files; packed as
- * support/sources.h says. "/sysctl" is a file of sysctl.d. The
- * first byte says whose instance there is ('0' to '5'): all of them together take so much longer.
+/* The files that `hugeplanctl check` reads: limits, groups, units, files of databases; packed as in support/sources.h.
+ * "/sysctl" is a file of sysctl.d. The first byte ('0' to '5') selects the engine of the only instance, because several
+ * take much longer.
  *
- * Whatever they hold: it ends, findings have an id that the table has and texts that can be printed,
- * they are in order, and they can be shown as text and as JSON. */
+ * Conditions: the function returns, findings have an identifier of the table and printable texts, they are sorted, and
+ * they can be rendered as text and as JSON. */
 
 #include "base/text.h"
 #include "check/host_facts.h"
@@ -46,7 +46,7 @@ static const Config *make_config(Arena *arena, size_t which) {
         }
 }
 
-/* What does not depend on the input, made once. */
+/* The part that does not depend on the input, made once. */
 typedef struct Host {
         const Config *config;
         const Topology *topology;
@@ -115,7 +115,7 @@ static void check_findings(const FindingList *list) {
         }
 }
 
-/* What the plan and the generator make of these files. */
+/* The plan and the generated drop-ins for these files. */
 static const Overlay *make_after(Arena *arena, const Sources *sources, const Config *config,
                                  const Plan *plan, const Topology *topology,
                                  const Accounts *accounts) {

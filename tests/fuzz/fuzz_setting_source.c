@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Files of others that are searched for what sets huge pages. The first byte says which kind the rest
- * is: 'c' kernel command line, 's' sysctl.d, 't' tmpfiles.d, 'u' a tuned profile, 'x' a script.
+/* Files of other programs that may set huge pages. The first byte is the kind of the rest: 'c' kernel command line,
+ * 's' sysctl.d, 't' tmpfiles.d, 'u' a tuned profile, 'x' a script.
  *
- * Whatever they hold, the search ends, what it finds can be printed, and each thing that is set has
- * an effective entry unless something takes it out. */
+ * Conditions: the search ends, its results can be printed, and each setting has an effective entry unless a later line
+ * removes it. */
 
 #include "base/size.h"
 #include "fuzz/fuzz.h"
@@ -50,7 +50,7 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
                 const SettingSource *named =
                         setting_source_for_path(setting_sources, entry->path, entry->value);
 
-                /* Who is named explains it; and who explains it is named, or somebody more likely. */
+                /* A named source explains the value; a source that explains it is named, or a likelier one is. */
                 require(!named || setting_source_explains(named, entry->value));
                 if (setting_source_explains(entry, entry->value) && !strpbrk(entry->path, "*?[{\\"))
                         require(named);
@@ -61,7 +61,7 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
                 setting_source_tuned_includes(arena, text, size);
 }
 
-/* The kernel command line: what was read is of this host. */
+/* The kernel command line: page sizes and nodes are those of this host. */
 static void check_line(Arena *arena, const char *line) {
         const Topology *topology = make_topology(arena);
         const KernelLine *read = kernel_line_read(arena, line, "x", topology);
@@ -73,7 +73,7 @@ static void check_line(Arena *arena, const char *line) {
         }
         VEC_FOREACH(problem, &read->problems.list)
                 require(problem->id && problem->text && problem->key);
-        /* Every error has a repair, and every repair names words that are there. */
+        /* Every error has a repair, and every repair names words of the command line. */
         require((diags_count(&read->problems, SEVERITY_ERROR) > 0) == (read->repairs.n > 0));
         VEC_FOREACH(repair, &read->repairs)
                 require(repair->from && *repair->from);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A file that `size --from=` names, of any form. The first byte says of which engine; those without a form of their own
- * read a mapping of JSON or YAML only.
+/* A file for `size --from=`. The first byte selects the engine; an engine without a format of its own reads only a mapping
+ * of JSON or YAML.
  *
- * Whatever it holds: it ends. Of a mapping values are printable, and each setting is there once. */
+ * Conditions: the function returns; values of a mapping are printable, and each setting is there once. */
 
 #include "base/text.h"
 #include "engines/reader.h"

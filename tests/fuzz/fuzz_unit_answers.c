@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What systemd answers over D-Bus about a unit, of any type and value. An input is a list of answers:
+/* Answers of systemd over D-Bus about a unit, of any type and value. An input is a list of answers:
  *
  *   PROPERTY SIGNATURE NUL VALUES
  *
  * PROPERTY is a letter, 'A' for the first of unit_properties[]; '!' in place of a signature is an error. Values
- * follow each other: texts up to a NUL, numbers of as many bytes as they have, and for an array one byte that
- * says how many (of eight at most).
+ * follow each other: texts up to a NUL, numbers as bytes, and for an array one byte with the number of items (at most
+ * eight).
  *
- * Whatever it says: it is refused, or every text is there and UTF-8, a run is hexadecimal, and the unit can be
- * judged and told about. */
+ * Conditions: an answer is refused, or every text is valid UTF-8, an invocation id is hexadecimal, and the unit can be
+ * judged and printed. */
 
 #include "fuzz/fuzz.h"
 #include "support/testing.h"
@@ -29,7 +29,7 @@ static Bus *calls;
 static Arena *lasting;
 static const Config *config;
 
-/* ---- the bus: nobody is at its other end ---- */
+/* ---- the bus, without a peer ---- */
 
 static void end_bus(void) {
         bus = sd_bus_unref(bus);
@@ -85,7 +85,7 @@ static void take_bytes(Input *input, void *bytes, size_t size) {
 static bool append_values(Input *input, sd_bus_message *message, const char *signature,
                           unsigned depth);
 
-/* The length of the first complete type; 0: there is none. */
+/* The length of the first complete type, or 0. */
 static size_t type_length(const char *signature) {
         size_t n = 0, n_open = 0;
 
@@ -160,7 +160,7 @@ static bool append_values(Input *input, sd_bus_message *message, const char *sig
         return true;
 }
 
-/* NULL: libsystemd would not have let it through. */
+/* NULL for an answer that libsystemd would reject. */
 static sd_bus_message *take_answer(Input *input) {
         const char *signature = take_text(input);
         sd_bus_message *call = message_new(), *message = call;
@@ -183,7 +183,7 @@ static sd_bus_message *take_answer(Input *input) {
         return message;
 }
 
-/* ---- what must hold ---- */
+/* ---- conditions ---- */
 
 static void check_text(const char *text) {
         require(text && text_is_utf8(text, strlen(text)));

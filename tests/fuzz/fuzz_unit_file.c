@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Unit files of packagers, administrators and containers: a host's files, packed as
- * support/sources.h says; the unit that is read is "a-b@15-main.service".
+/* Unit files of packages, administrators and containers: files of a host, packed as in support/sources.h; the unit is
+ * "a-b@15-main.service".
  *
- * Whatever they hold: it ends, assignments have a section, a place and values that are bounded and
- * valid UTF-8, and command lines come apart into bounded words. */
+ * Conditions: the function returns, assignments have a section, a place and values that are bounded and valid UTF-8, and
+ * command lines are split into bounded words. */
 
 #include "base/text.h"
 #include "fuzz/fuzz.h"

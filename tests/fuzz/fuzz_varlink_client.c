@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a server may answer to hugeplanctl, over a real socket. The first byte says how it asks: 'c' for one
- * reply, 's' likewise but without waiting, else for several; the rest is all that the server ever says, and
- * then it hangs up.
+/* Replies of a server to hugeplanctl, over a real socket. The first byte is the kind of call: 'c' for one reply, 's' for one
+ * reply without waiting, otherwise for several. The rest is all that the server sends before it closes the connection.
  *
- * Whatever that is: each call ends at once, in one of the ways that varlink_client.h has; what was broken
- * stays so; and what is taken for a status can be shown. */
+ * Conditions: each call ends at once, with a result of varlink_client.h; a broken connection stays broken; and an accepted
+ * status can be rendered. */
 
 #include "base/size.h"
 #include "fuzz/fuzz.h"
@@ -21,7 +20,7 @@
 
 enum { REPLIES_MAX = 64, WAIT_USEC = 5 * USEC_PER_SEC };
 
-/* ---- the hostile server: one socket for all inputs ---- */
+/* ---- the server: one socket for all inputs ---- */
 
 static char socket_path[64];
 static int listen_fd = -1;
@@ -44,8 +43,8 @@ static void listen_once(void) {
         atexit(remove_socket);
 }
 
-/* Says all of it, and nothing more; what does not fit into the socket is left out. It listens on, for what
- * it has not read would reset the connection. */
+/* Sends all bytes that fit into the socket. The socket stays open, because closing it with unread data would reset the
+ * connection. */
 static int answer_all(const uint8_t *data, size_t size) {
         int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 
@@ -55,7 +54,7 @@ static int answer_all(const uint8_t *data, size_t size) {
         return fd;
 }
 
-/* ---- what is made of a reply ---- */
+/* ---- replies ---- */
 
 static void check_status(Arena *arena, const json_t *reply) {
         Status *status = status_from_json(arena, reply);
@@ -96,7 +95,7 @@ static void check_reply(json_t *reply, char *error_name) {
         free(error_name);
 }
 
-/* ---- asking ---- */
+/* ---- calls ---- */
 
 static int read_replies(VarlinkClient *client) {
         int r = 1;
@@ -113,7 +112,7 @@ static int read_replies(VarlinkClient *client) {
         return r;
 }
 
-/* The request goes into the socket's buffer, whether or not somebody reads it. */
+/* The request goes into the socket's buffer; nobody needs to read it. */
 static int ask(VarlinkClient *client, char how) {
         json_t *reply = NULL;
         char *error_name = NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a client may send: cut into messages, parsed, printed, parsed again. The first byte says in
- * which pieces the rest arrives; however that is, the messages are the same. */
+/* Bytes of a client, which are split into messages, parsed, printed and parsed again. The first byte is the size of the
+ * pieces in which the rest arrives, which must not change the messages. */
 
 #include "fuzz/fuzz.h"
 #include "ipc/varlink_frame.h"
 
 enum { MESSAGE_MAX = 512, OUTPUT_MAX = 8 * MESSAGE_MAX };
 
-/* A message that was taken survives the way through the writer. */
+/* An accepted message is the same after it was written and read again. */
 static void check_round_trip(const json_t *message, bool is_request) {
         VarlinkWriter writer = varlink_writer_make(OUTPUT_MAX);
         int r = varlink_writer_add(&writer, message);
@@ -30,7 +30,7 @@ static void check_round_trip(const json_t *message, bool is_request) {
         varlink_writer_done(&writer);
 }
 
-/* Compares with the plain way of cutting DATA at its NULs; *USED is where the next one begins. */
+/* Compares with a plain split of DATA at its NULs; *USED is the beginning of the next message. */
 static void check_against_data(const char *bytes, size_t length, const uint8_t *data, size_t size,
                                size_t *used) {
         const uint8_t *nul = memchr(data + *used, '\0', size - *used);
@@ -40,7 +40,7 @@ static void check_against_data(const char *bytes, size_t length, const uint8_t *
         *used += length + 1;
 }
 
-/* Whether the reader may be fed further. */
+/* Whether the reader accepts more bytes. */
 static bool take_messages(VarlinkReader *reader, const uint8_t *data, size_t size, size_t *used) {
         const char *bytes;
         size_t length;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Hostile clients of the real server, over real sockets. An input is a list of deeds, each begun by a byte:
+/* Clients of the real server, over real sockets. An input is a list of actions, each of which begins with a byte:
  *
- *   '0' to '3'   that client sends what follows up to the next NUL, and the NUL
- *   'a' to 'd'   likewise without the NUL: the message goes on, or is given up
- *   'A' to 'D'   it hangs up          'E' to 'H'   it says nothing more, and listens
- *   'k' 'm' 'f'  the owner answers the oldest call that is kept, by a reply; by one of several; by an error
+ *   '0' to '3'   the client sends the bytes up to the next NUL, and the NUL
+ *   'a' to 'd'   the client sends them without the NUL, so that the message is incomplete
+ *   'A' to 'D'   the client closes its connection
+ *   'E' to 'H'   the client shuts down its sending side
+ *   'k' 'm' 'f'  the oldest kept call gets a reply, one of several replies, or an error
  *
- * Whatever they do: the server never fails, what it says is Varlink, a call that is kept ends once, and when
- * all have gone nothing is left of them. */
+ * Conditions: the server never fails, its replies are Varlink, a kept call ends once, and after all clients have left
+ * no connection is left. */
 
 #include "base/size.h"
 #include "fuzz/fuzz.h"
@@ -21,10 +22,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CLIENTS = 4, KEPT_MAX = 64, DEEDS_MAX = 256, DISPATCHES_MAX = 10000 };
+enum { CLIENTS = 4, KEPT_MAX = 64, ACTIONS_MAX = 256, DISPATCHES_MAX = 10000 };
 
 typedef struct Client {
-        int fd; /* -1: it is not connected */
+        int fd; /* -1: not connected */
         VarlinkReader reader;
 } Client;
 
@@ -35,7 +36,7 @@ typedef struct Stage {
         size_t n_kept;
 } Stage;
 
-/* ---- what is served ---- */
+/* ---- methods ---- */
 
 static Stage stage;
 static char socket_path[64];
@@ -128,7 +129,7 @@ static void begin_stage(void) {
         atexit(end_stage);
 }
 
-/* Until nothing is left to be done. */
+/* Dispatches until no event is pending. */
 static void pump(void) {
         struct pollfd poll_fd = {.fd = varlink_server_fd(stage.server), .events = POLLIN};
         size_t n = 0;
@@ -182,13 +183,13 @@ static void take_replies(Client *client) {
         }
 }
 
-/* A server that has hung up takes nothing, which is its right. */
-static void say(Client *client, const uint8_t *bytes, size_t size) {
+/* The server may have closed the connection. */
+static void send_bytes(Client *client, const uint8_t *bytes, size_t size) {
         connect_client(client);
         (void) !send(client->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* ---- deeds ---- */
+/* ---- actions ---- */
 
 static void answer(char how) {
         VarlinkCall *call = stage.n_kept > 0 ? stage.kept[0] : NULL;
@@ -211,32 +212,32 @@ static void answer(char how) {
                 varlink_call_error(call, "org.example.Test.Failed", NULL);
 }
 
-/* Returns how many bytes belong to the deed. */
+/* Returns the number of bytes of the action. */
 static size_t perform(const uint8_t *data, size_t size) {
         const uint8_t *nul = memchr(data, '\0', size);
         size_t length = nul ? (size_t) (nul - data) : size;
-        uint8_t deed = data[0];
+        uint8_t action = data[0];
 
-        if (deed >= '0' && deed < '0' + CLIENTS) {
-                say(&stage.clients[deed - '0'], data + 1, nul ? length : size - 1);
+        if (action >= '0' && action < '0' + CLIENTS) {
+                send_bytes(&stage.clients[action - '0'], data + 1, nul ? length : size - 1);
                 return length + (nul != NULL);
         }
-        if (deed >= 'a' && deed < 'a' + CLIENTS && length > 1) {
-                say(&stage.clients[deed - 'a'], data + 1, length - 1);
+        if (action >= 'a' && action < 'a' + CLIENTS && length > 1) {
+                send_bytes(&stage.clients[action - 'a'], data + 1, length - 1);
                 return length + (nul != NULL);
         }
-        if (deed >= 'A' && deed < 'A' + CLIENTS)
-                hang_up(&stage.clients[deed - 'A']);
-        else if (deed >= 'E' && deed < 'E' + CLIENTS && stage.clients[deed - 'E'].fd >= 0)
-                shutdown(stage.clients[deed - 'E'].fd, SHUT_WR);
+        if (action >= 'A' && action < 'A' + CLIENTS)
+                hang_up(&stage.clients[action - 'A']);
+        else if (action >= 'E' && action < 'E' + CLIENTS && stage.clients[action - 'E'].fd >= 0)
+                shutdown(stage.clients[action - 'E'].fd, SHUT_WR);
         else
-                answer((char) deed);
+                answer((char) action);
         return 1;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         begin_stage();
-        for (size_t at = 0, n = 0; at < size && n < DEEDS_MAX; n++) {
+        for (size_t at = 0, n = 0; at < size && n < ACTIONS_MAX; n++) {
                 at += perform(data + at, size - at);
                 pump();
                 for (size_t i = 0; i < CLIENTS; i++)

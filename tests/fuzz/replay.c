@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs every file of the given directories (or the given files) through a fuzzer's entry point, so
- * that corpora, and what fuzzing once found, are ordinary tests. A corpus that is not there or is
- * empty fails, for it would test nothing. */
+/* Runs every file of the given directories, or the given files, through a fuzzer's entry point, so that corpora and earlier
+ * findings are ordinary tests. A missing or empty corpus fails, because it would test nothing. */
 
 #include "base/arena.h"
 #include "fuzz/fuzz.h"
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The number of inputs run, 1, or a negative errno. */
+/* Returns the number of inputs that were run, or a negative errno. */
 static int replay_file(const char *path) {
         FILE *file = fopen(path, "re");
         struct stat status;
@@ -27,7 +26,7 @@ static int replay_file(const char *path) {
                 fclose(file);
                 return r;
         }
-        /* Of the exact size, so that a sanitizer sees reads beyond. */
+        /* Of the exact size, so that a sanitizer notices reads beyond the end. */
         data = malloc((size_t) status.st_size);
         if (status.st_size > 0 &&
             (!data || fread(data, 1, (size_t) status.st_size, file) != (size_t) status.st_size))

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs all fuzzers of a build, each for its share of the time, and says how many executions that were.
+"""Runs all fuzzers of a build, each for its share of the time, and prints the number of executions.
 
     tests/fuzz/run.py --build build-fuzz --seconds 28800 [--jobs N] [--logs DIR] [NAME...]
     tests/fuzz/run.py --build build-fuzz --minimise [NAME...]
 
-What is found goes to DIR (default: BUILD/found); what reaches new code stays in BUILD/corpus/NAME for the
-next time, and is cut down to what is needed (-merge=1) before. --minimise cuts down the corpora in the tree,
-where names that a person gave are kept. Prints "ok" and "not ok" lines, a table, and last how many passed.
-"""
+Failing inputs go to DIR (default: BUILD/found). Inputs that reach new code stay in BUILD/corpus/NAME for the next
+run, which first reduces them (-merge=1). --minimise reduces the corpora in the source tree, except for files whose
+name is not generated. Prints "ok" and "not ok" lines, and last the numbers of passed and failed fuzzers. """
 
 from __future__ import annotations
 
@@ -26,13 +25,12 @@ from dataclasses import dataclass, field
 
 TREE = pathlib.Path(__file__).resolve().parent / "corpus"
 LENGTH_MAX = 4096
-# Arenas are made and dropped all the time: without a quarantine of 256 MB their pages stay in the cache. Most
-# entries into a corpus are of about the same length, and weighing them (entropic) takes longer than running.
-SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=4",
-              "UBSAN_OPTIONS": "print_stacktrace=1"}
+# A small quarantine, so that the pages of the many short-lived arenas stay in the CPU's cache. No entropic scheduling,
+# because it takes longer than running the inputs.
+SANITIZERS = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=4", "UBSAN_OPTIONS": "print_stacktrace=1"}
 OPTIONS = ["-entropic=0", f"-max_len={LENGTH_MAX}", "-timeout=20", "-rss_limit_mb=2048"]
 EXECUTED = re.compile(r"^stat::number_of_executed_units: (\d+)$", re.MULTILINE)
-WHAT = re.compile(r"this does not hold.*|runtime error.*|ERROR: [A-Z]\w+Sanitizer.*"
+WHAT = re.compile(r"condition failed.*|runtime error.*|ERROR: [A-Z]\w+Sanitizer.*"
                   r"|ERROR: libFuzzer: (?!deadly).*")
 
 
@@ -67,7 +65,7 @@ class Fuzzers:
         return path
 
     def merge(self, name: str, into: pathlib.Path, *others: pathlib.Path) -> None:
-        """The smallest of what is in OTHERS that reaches all code that they reach."""
+        """Copies the smallest set of inputs from OTHERS that reaches the same code to INTO."""
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True)
         subprocess.run([self.program(name), "-merge=1", *OPTIONS, into, *others], check=False,
@@ -100,7 +98,7 @@ class Fuzzers:
 
 
 def run_all(fuzzers: Fuzzers, names: list[str], seconds: float, jobs: int) -> list[Outcome]:
-    """Each has as much time as any other; JOBS of them are run at once."""
+    """Runs the fuzzers, JOBS at a time, for the same time each."""
     waiting, outcomes, lock = list(names), [], threading.Lock()
     share = seconds * min(jobs, len(names)) / len(names)
 
@@ -128,11 +126,11 @@ def show(outcome: Outcome) -> None:
         print(f"not ok - {outcome.name}: {outcome.what}; {' '.join(map(str, outcome.found))}", flush=True)
     else:
         print(f"ok - {outcome.name}: {outcome.executions:,} executions, {outcome.rate:,} in a second "
-              "of a processor", flush=True)
+              "of CPU time", flush=True)
 
 
 def minimise(fuzzers: Fuzzers, name: str) -> None:
-    """What a person has named stays; of the rest as much as reaches code that those do not."""
+    """Removes the inputs with generated names that reach no code beyond the named ones."""
     tree, corpus, minimal = TREE / name, fuzzers.corpus(name), fuzzers.build / "corpus" / f".{name}"
     generated = re.compile(r"[0-9a-f]{40}")
     fuzzers.merge(name, minimal, tree, corpus)
@@ -141,7 +139,7 @@ def minimise(fuzzers: Fuzzers, name: str) -> None:
     for path in tree.iterdir():
         if generated.fullmatch(path.name) and path.read_bytes() not in kept:
             path.unlink()
-    print(f"{name}: {before} files, {len(list(tree.iterdir()))} of them needed or named")
+    print(f"{name}: {before} files, {len(list(tree.iterdir()))} of them kept")
     shutil.rmtree(minimal)
 
 
@@ -173,7 +171,7 @@ def main() -> int:
     slow = sorted(outcome.name for outcome in outcomes if not outcome.what and outcome.rate < 1000)
     print(f"# {total:,} executions of {len(outcomes)} fuzzers in {arguments.seconds / 3600:.1f} hours")
     if slow:
-        print(f"# below 1,000 in a second of a processor: {' '.join(slow)}")
+        print(f"# below 1,000 in a second of CPU time: {' '.join(slow)}")
     print(f"{len(outcomes) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
