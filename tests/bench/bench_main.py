@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The program of scripts/bench: what it takes, builds and hides, and the groups one after the other."""
+"""The program of scripts/bench: its options, the build, the mount namespace, and a run of the groups."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ IN_NAMESPACE = "HUGEPLAN_BENCH_NAMESPACE"
 
 
 def main(text: str) -> int:
-    """TEXT: the help, of which the first paragraph says what the program does."""
+    """TEXT: the help; its first paragraph is the summary."""
     options = parse(text)
     if os.geteuid() != 0:
-        sys.exit("bench: must be run as root, for it reserves huge pages")
+        sys.exit("bench: must be run as root, because it reserves huge pages")
     if not can_reserve():
-        sys.exit("bench: this host has no huge pages that could be reserved, or /sys is read-only")
+        sys.exit("bench: huge pages cannot be reserved on this host, or /sys is read-only")
     if IN_NAMESPACE not in os.environ:
         if options.install:
             is_with_guests = any(name in IN_GUESTS for name in chosen(options))
             command = [str(CHECKOUT / "scripts/lib/install-peers"), *(["--guests"] if is_with_guests else [])]
             if subprocess.run(command, check=False).returncode != 0:
-                sys.exit("bench: not all that hugeplan is compared with could be installed, see above")
+                sys.exit("bench: not all compared programs could be installed, see above")
         build()
         enter_namespace()
     os.environ["LC_ALL"] = "C"
-    if not Path(HIDDEN[0]).is_dir():  # hugepland would make it, and count this boot there
+    if not Path(HIDDEN[0]).is_dir():  # hugepland would make the directory, and count this boot there
         Path(HIDDEN[0]).mkdir()
         atexit.register(remove_hidden)
     for directory in ("/run", *(path for path in HIDDEN if Path(path).is_dir())):
@@ -57,19 +57,19 @@ def main(text: str) -> int:
         for name in chosen(options):
             try:
                 reports[name] = measure_group(name, options)
-            except Exception:  # the next group has nothing to do with it
+            except Exception:  # the other groups do not depend on this one
                 traceback.print_exc()
                 failed.append(name)
     except KeyboardInterrupt:
-        print("\nbench: interrupted; the pools were put back")
+        print("\nbench: interrupted; the pools were restored")
         return 130
-    if options.write and not failed:  # a page with holes says less than the one that is there
+    if options.write and not failed:  # an incomplete page would replace a complete one
         document.write_page(DOCUMENT, GROUPS, reports, host)
     missing = [line for report in reports.values() for line in report.missing]
     if missing:
         print("\nLeft out, or not compared with:", *(f"  {line}" for line in missing), sep="\n")
     if failed:
-        print(f"\nbench: FAILED — not measured: {', '.join(failed)}; see above why")
+        print(f"\nbench: FAILED — not measured: {', '.join(failed)}; the errors are above")
     return 1 if failed else 0
 
 
@@ -77,9 +77,9 @@ def parse(text: str) -> argparse.Namespace:
     summary, _, details = text.partition("\n\n")
     parser = argparse.ArgumentParser(prog="bench", description=summary, epilog=details,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="few rounds, to see that it works; implies --no-guests")
+    parser.add_argument("--quick", action="store_true", help="few rounds, to check that the groups work; implies --no-guests")
     parser.add_argument("--no-guests", action="store_true", help=f"leave out {' and '.join(IN_GUESTS)} unless named")
-    parser.add_argument("--install", action="store_true", help="install what hugeplan is compared with, and start none")
+    parser.add_argument("--install", action="store_true", help="install the compared programs, without starting any")
     parser.add_argument("--write", action="store_true", help="make docs/performance.md with its plots; not with a GROUP")
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; default: all")
     options = parser.parse_args()
@@ -106,11 +106,11 @@ def measure_group(name: str, options: argparse.Namespace) -> Report:
     return report
 
 
-# ---- before ----
+# ---- preparation ----
 
 
 def build() -> None:
-    """A directory that is there may have been set up for something else."""
+    """Configures also an existing build directory, which may have other options."""
     how = ["configure", *BUILD_OPTIONS, str(BUILD)]
     if not (BUILD / "build.ninja").exists():
         how = ["setup", *BUILD_OPTIONS, str(BUILD), str(CHECKOUT)]
@@ -124,7 +124,7 @@ def build() -> None:
 
 
 def enter_namespace() -> None:
-    """Again from the start, with mounts of our own."""
+    """Executes this program again in a mount namespace."""
     command = ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv]
     os.execvpe(command[0], command, {**os.environ, IN_NAMESPACE: "1"})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Lines over two axes, as SVG. Logarithmic, what is twice as much is always as far up; linear, both begin at 0."""
+"""A plot of lines as SVG, with two logarithmic axes, or with two linear axes that begin at 0."""
 
 import html
 import math
@@ -9,9 +9,9 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 560, 290
 LEFT, RIGHT, TOP, BOTTOM = 74, 24, 52, 44
-COMMENT = "<!-- SPDX-License-" "Identifier: LGPL-2.1-or-later -->"  # in two parts, or reuse reads it as this file's own
+COMMENT = "<!-- SPDX-License-" "Identifier: LGPL-2.1-or-later -->"  # in two parts, so that reuse does not read it as this file's licence
 COLOURS = ("#0b6e99", "#b3541e", "#4f7a28")
-DASHES = ("", ' stroke-dasharray="7 3"', ' stroke-dasharray="2 3"')  # for who cannot tell the colours, and on paper
+DASHES = ("", ' stroke-dasharray="7 3"', ' stroke-dasharray="2 3"')  # for readers who cannot distinguish the colours
 TICKS = 6  # of a linear axis, at most
 
 
@@ -21,7 +21,7 @@ class Axis:
     is_log: bool
 
     def share(self, value: float) -> float:
-        """0 at its beginning, 1 at its end."""
+        """The position of VALUE on the axis, from 0 to 1."""
         low, high = self.ticks[0], self.ticks[-1]
         if self.is_log:
             return (math.log10(value) - math.log10(low)) / (math.log10(high) - math.log10(low))
@@ -29,7 +29,7 @@ class Axis:
 
 
 def log_axis(values: Iterable[float]) -> Axis:
-    """From the decade below the least to the one above the most."""
+    """An axis from the decade below the least value to the one above the largest."""
     found = list(values)
     low, high = math.floor(math.log10(min(found))), math.ceil(math.log10(max(found)))
     return Axis([10.0**exponent for exponent in range(low, max(high, low + 1) + 1)], True)
@@ -47,7 +47,7 @@ def short(value: float) -> str:
 
 
 def draw(path: Path, title: str, x_name: str, unit: str, lines: dict[str, dict[float, float]]) -> None:
-    """LINES: name, and its value for each size. Where a size or a value is 0 both axes are linear."""
+    """LINES: by name, the value for each size. If a size or a value is 0, both axes are linear."""
     points = [point for line in lines.values() for point in line.items()]
     make_axis = log_axis if all(x > 0 and y > 0 for x, y in points) else linear_axis
     xs, ys = make_axis(x for x, _ in points), make_axis(y for _, y in points)

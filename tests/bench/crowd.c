@@ -3,8 +3,8 @@
  *
  *     bench-crowd [--each] N COMMAND... LAST
  *
- * With --each the number of the process, from 0 on, is appended to LAST. "SECONDS N-SUCCEEDED" on standard
- * output: from the first start to the last end, and how many exited with 0. */
+ * With --each the number of the process, from 0 on, is appended to LAST. Prints "SECONDS N-SUCCEEDED": the time from the
+ * first start to the last end, and the number of processes that have exited with 0. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

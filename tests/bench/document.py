@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/performance.md, all of it, from one run: for each group its docstring (the first line is the heading) and what
-it has measured."""
+"""docs/performance.md from one run: for each group its docstring, whose first line is the heading, and its
+measurements."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def glance_rows(reports: dict[str, Report]) -> list[tuple[str, str, str, str]]:
 
 
 def glance(page: str, n_columns: int = len(COLUMNS)) -> list[tuple[str, ...]]:
-    """The rows at the top of a page."""
+    """The rows of the table "At a glance"."""
     lines = page.partition("\n## At a glance\n")[2].partition("\n## ")[0].splitlines()
     return [tuple(line.split("|")[1:1 + n_columns]) for line in lines if line.startswith("|")][2:]
 
 
 def turned(before: str, rows: list[tuple[str, str, str, str]]) -> str:
-    """Which verdicts are others than on the page BEFORE, and on which machine that was measured."""
+    """The verdicts that differ from the page BEFORE, and the machine of that page."""
     machine, there = MACHINE.search(before), {what: (measured, met) for what, _, measured, met in glance(before)}
     lines = [f"- {what}: {measured} here, {there[what][0]} there" for what, _, measured, met in rows
              if what in there and met and there[what][1] and met != there[what][1]]
@@ -102,7 +102,7 @@ def make_page(groups: dict[str, ModuleType], reports: dict[str, Report], host: s
 
 
 def write_page(file: Path, groups: dict[str, ModuleType], reports: dict[str, Report], host: str) -> None:
-    """With its plots; plots that no section shows any more are removed."""
+    """Writes the page and its plots; other plots are removed."""
     before = file.read_text(encoding="utf-8") if file.exists() else ""
     figures = file.parent / "figures"
     figures.mkdir(exist_ok=True)

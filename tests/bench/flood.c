@@ -3,8 +3,8 @@
  *
  *     bench-flood SOCKET CONNECTIONS FIRST-UID USERS [REQUEST]
  *
- * Without REQUEST they say nothing; with it they send it, read the reply, and send it again. Who is cut off
- * comes back after 10 ms. "ready" is printed when each was connected once, or 10 s have passed. */
+ * Without REQUEST the clients send nothing; with REQUEST they send it, read the reply, and send it again. A client that is
+ * cut off connects again after 10 ms. "ready" is printed when each was connected once, or after 10 s. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,12 +37,12 @@ static long long now_msec(void) {
         return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-static void say(const Flood *flood, int fd) {
+static void send_request(const Flood *flood, int fd) {
         if (flood->request)
                 send(fd, flood->request, strlen(flood->request) + 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* 0: the backlog is full. */
+/* Returns 0 if the backlog is full. */
 static int connect_one(Flood *flood, int i) {
         struct epoll_event event = {.events = EPOLLIN, .data.u32 = (unsigned) i};
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -56,7 +56,7 @@ static int connect_one(Flood *flood, int i) {
         epoll_ctl(flood->epoll_fd, EPOLL_CTL_ADD, fd, &event);
         flood->fds[i] = fd;
         flood->n_ever++;
-        say(flood, fd);
+        send_request(flood, fd);
         return 1;
 }
 
@@ -66,7 +66,7 @@ static void take(Flood *flood, int i) {
 
         if (n > 0) {
                 if (bytes[n - 1] == '\0')
-                        say(flood, flood->fds[i]);
+                        send_request(flood, flood->fds[i]);
                 return;
         }
         if (n < 0 && errno == EAGAIN)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What hugeplan is meant to cost. GOALS, in this order, are the rows of "At a glance" in docs/performance.md. A time is
-wanted only as a ratio to what was measured in the same rounds; absolute times would judge the machine."""
+"""The goals for hugeplan's costs. GOALS, in this order, are the rows of "At a glance" in docs/performance.md. A goal
+for a time is a ratio to another time of the same rounds, because absolute times depend on the machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 def number(value: float) -> str:
-    """Three digits that tell something; of a count all."""
+    """A measurement with three significant digits, a count with all."""
     if value >= 100 or isinstance(value, int):
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -24,12 +24,12 @@ def plural(n: int, what: str) -> str:
 
 @dataclass(frozen=True)
 class Goal:
-    """UNIT "x": a ratio, of what hugeplan costs to what the other costs. WHAT is empty for what stands in the
-    group's own tables only."""
+    """UNIT "x" is a ratio of hugeplan's cost to the other's. WHAT is the row of "At a glance", "" for a goal that is
+    shown only in the group's own tables."""
 
     limit: float
     unit: str = "x"
-    is_least: bool = False  # at least so much, not at most
+    is_least: bool = False  # LIMIT is a minimum, not a maximum
     group: str = ""
     what: str = ""
 
@@ -50,7 +50,7 @@ FLOOR_OF_GENERATOR = "a static program that reads as many files and makes as man
 
 
 def rows() -> dict[str, Goal]:
-    """By the name that a group has for it."""
+    """The goals by the name that groups use."""
     found: dict[str, Goal] = {}
 
     def add(group: str, name: str, what: str, limit: float, unit: str = "x", *, is_least: bool = False) -> None:

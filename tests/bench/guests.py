@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is measured in guests: tests/vm boots them."""
+"""Measurements in guests, which tests/vm boots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VM = CHECKOUT / "tests/vm"
 
 
 def run_guests(name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """What tests/vm/bench/NAME.py has measured, by suite."""
+    """The measurements of tests/vm/bench/NAME.py, by suite."""
     sys.path.insert(0, str(VM))
     vm = importlib.import_module("run")
     file = VM / f"bench/{name}.py"
@@ -33,7 +33,7 @@ def run_guests(name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def install(destdir: Path) -> None:
-    """What the guests get: built like all that is measured here, but for /usr."""
+    """Installs the measured build for the guests, with the prefix /usr."""
     for command in (["meson", "configure", "-Dprefix=/usr", str(BUILD)],
                     ["meson", "install", "-C", str(BUILD), "--quiet", "--destdir", str(destdir)]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -41,7 +41,7 @@ def install(destdir: Path) -> None:
 
 def make_guest_report(base: Any) -> Any:
     class GuestReport(base):  # type: ignore[misc]
-        """Keeps what the guests measured; what goes wrong there is still said."""
+        """Collects the guests' measurements; prints failed checks only."""
 
         def __init__(self) -> None:
             super().__init__(is_verbose=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Made-up hosts of any size, for --root=: so many nodes, with so many database instances described."""
+"""Generated hosts for --root=, with any number of nodes and of database instances."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ PLACEMENTS = ("spread", "bind", "interleave", "pack")
 
 @contextlib.contextmanager
 def made_up(nodes: int, instances: int, gigabytes: int = 0, hugeplanctl: str | None = None) -> Iterator[Path]:
-    """Such a host in memory; with HUGEPLANCTL, which plans for it, all its instances have started."""
+    """A generated host in memory; with HUGEPLANCTL, which makes its plan, all instances have started."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
         root = make_host(Path(directory, "root"), nodes, instances, gigabytes)
         if hugeplanctl:
@@ -31,8 +31,8 @@ def made_up(nodes: int, instances: int, gigabytes: int = 0, hugeplanctl: str | N
 
 
 def make_host(root: Path, nodes: int, instances: int, gigabytes: int = 0) -> Path:
-    """PostgreSQL with pages of 2M: one in four bound to one node, one interleaved; all of them fit. GIGABYTES: of all
-    instances; 0: a quarter of the memory."""
+    """Makes a host with instances of PostgreSQL that all fit, with the placements PLACEMENTS in turn. GIGABYTES is
+    the size of all instances; 0: a quarter of the memory."""
     put(root / "etc/passwd", "root:x:0:0::/:/bin/sh\npostgres:x:26:26::/:/bin/sh\n")
     put(root / "etc/group", "root:x:0:\npostgres:x:26:\n")
     write_proc(root / "proc", nodes)
@@ -85,7 +85,7 @@ def write_counts(directory: Path, pages: int = 0, free: int = 0, **more: int) ->
 
 
 def write_config(directory: Path, nodes: int, instances: int, gigabytes: int) -> None:
-    # Of each node a quarter, at most, for an instance that is bound to it.
+    # An instance that is bound to a node gets at most a quarter of the node.
     share_mib = max(2, gigabytes * 1024 // max(instances, 1))
     put(directory / "00-host.conf", "[Host]\nKeepFree=1G\n")
     for index in range(instances):
@@ -103,11 +103,11 @@ def put(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-# ---- the same host, when all have started ----
+# ---- the same host with all instances running ----
 
 
 def start_instances(root: Path, hugeplanctl: str) -> None:
-    """All pages are there, a quarter of them in use; the control groups of the units count them."""
+    """Reserves all pages of the plan, a quarter of them in use, and counts them in the units' control groups."""
     done = subprocess.run([hugeplanctl, f"--root={root}", "--json=short", "plan"],
                           capture_output=True, text=True, check=False)
     planned = [row for row in json.loads(done.stdout)["instances"] if row["pagesGranted"] > 0]

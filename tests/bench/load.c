@@ -5,11 +5,11 @@
  *     bench-load single SOCKET REQUEST CLIENTS REQUESTS
  *     bench-load spread SOCKET REQUEST CLIENTS TRIGGER
  *
- * keep, single: CLIENTS at once send REQUESTS in all, on connections that are kept or new for each
- * one. Prints "REQUESTS-PER-SECOND P50-USEC P99-USEC REFUSED", where a request refused is one whose
- * connection was closed unanswered; it is made again.
- * spread: CLIENTS subscribe with REQUEST and take a first reply; TRIGGER then makes the server send
- * each of them another. Prints "USEC" from the first one's to the last one's. */
+ * keep, single: CLIENTS at a time send REQUESTS in all, each on its own connection (keep), or on a new one for each request
+ * (single). Prints "REQUESTS-PER-SECOND P50-USEC P99-USEC REFUSED". A request is refused if its connection is closed without
+ * a reply; it is sent again.
+ * spread: CLIENTS subscribe with REQUEST and read a first reply; TRIGGER makes the server send each of them another one.
+ * Prints "USEC" from the first to the last of these. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void die(const char *what) {
 }
 
 static void send_request(int fd, const char *request) {
-        /* a server that refuses the client may have closed already: the reply tells */
+        /* A server that refuses the client may have closed the connection already, which take_reply() notices. */
         if (send(fd, request, strlen(request) + 1, MSG_NOSIGNAL) < 0 && errno != EPIPE &&
             errno != ECONNRESET)
                 die("send");
@@ -65,7 +65,7 @@ static int connect_to(const struct sockaddr_un *address) {
         return fd;
 }
 
-/* 1 when the reply is complete, 0 when there is more to come, -1 when the server has closed. */
+/* Returns 1 if the reply is complete, 0 if it is not, and -1 if the server has closed the connection. */
 static int take_reply(int fd) {
         char bytes[65536];
         ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -145,7 +145,7 @@ static void run_requests(Load *load, long n_clients) {
         free(load->latencies);
 }
 
-/* Waits for one complete reply to each client; the time from the first to the last. */
+/* Waits for one complete reply to each client; returns the nanoseconds from the first to the last. */
 static long long await_all(Load *load, long n_clients) {
         struct epoll_event events[EVENTS_MAX];
         long long first = 0, last = 0;

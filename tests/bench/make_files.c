@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The floor of the generator: reads each file of a directory, and makes a directory with one file for each.
+/* The floor of the generator: reads each file of a directory, and makes a directory with one file for it.
  *
  *     bench-make-files FROM INTO */
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What every dynamic program costs. */
+/* The cost of any dynamic program. */
 int main(void) {
         return 0;
 }

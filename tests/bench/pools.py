@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The pool of huge pages that is measured; and all pools, put back at the end."""
+"""The measured pool of huge pages, and the restoration of all pools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NODES = Path("/sys/devices/system/node")
 
 @dataclass(frozen=True)
 class Pool:
-    """The pool that is measured: the default page size of the first node with memory."""
+    """The measured pool: the default page size on the first node with memory."""
 
     directory: Path
     node: int
@@ -39,7 +39,7 @@ class Pool:
             self.write(self.base_pages)
 
     def has_room(self, pages: int) -> bool:
-        """A quarter of the memory that is free is left to the others."""
+        """Whether PAGES fit and leave a quarter of the available memory."""
         return pages * self.page_bytes <= meminfo("MemAvailable") * 3 // 4
 
     @property
@@ -69,14 +69,14 @@ def find_pool() -> Pool:
 
 
 def persistent_pages(directory: Path) -> int:
-    """What to write to have the same again: the count read includes surplus pages."""
+    """The number to write to restore a pool: nr_hugepages includes surplus pages."""
     surplus = directory / "surplus_hugepages"
     return int((directory / "nr_hugepages").read_text()) - int(surplus.read_text())
 
 
 @contextlib.contextmanager
 def pools_kept() -> Iterator[None]:
-    """Alone on the pools of this host, which are put back at the end, whatever happens."""
+    """Locks the pools of this host, and restores them at the end."""
     lock = os.open(HUGEPAGES, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

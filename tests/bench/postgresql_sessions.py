@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A real PostgreSQL with and without huge pages: what the page tables of its sessions take, and how long it takes
-until all of them have gone."""
+"""A real PostgreSQL with and without huge pages: the page tables of its sessions, and the time until all sessions have
+ended."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pathlib import Path
 
 OWNER = "postgres"
 BUFFERS_MIB = 1024
-SEGMENT_MIB = BUFFERS_MIB + 256  # at most, with what the server has beside its buffers
-SESSION_MIB = 6  # at most, of its own and for page tables
+SEGMENT_MIB = BUFFERS_MIB + 256  # an upper bound
+SESSION_MIB = 6  # an upper bound of a backend's own memory and page tables
 SESSIONS_MAX = 2000
-AT_ONCE = 8  # of sessions that scan the table: more wait for a processor
+AT_ONCE = 8  # sessions that scan the table at the same time; more would wait for a CPU
 TOUCH = "SELECT count(filler) FROM t"
 ROWS = BUFFERS_MIB * 3 // 4 * 128  # one for each page of 8 KiB, so that a scan is quick
-# As pgbench -S, a row by its key, but of a table with one row on each page: every transaction is on another page.
+# Like pgbench -S, a row by its key, but the table has one row on each page, so every transaction uses another page.
 LOOKUP = f"\\set id random(1, {ROWS})\nSELECT length(filler) FROM t WHERE id = :id;\n"
 CLIENTS = 4
 SETTINGS = f"""
@@ -49,7 +49,7 @@ class Found:
 
 
 def newest_server() -> Path | None:
-    """The directory of its programs, as Debian has them."""
+    """The directory of the newest server's programs, as Debian installs them."""
     found = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "initdb").exists()]
     return max(found, key=lambda path: float(path.parent.name), default=None)
 
@@ -61,7 +61,7 @@ def version() -> str:
 
 @contextlib.contextmanager
 def cluster() -> Iterator[Path]:
-    """With a table that fills three quarters of the buffers."""
+    """A cluster with a table that fills three quarters of the buffers."""
     directory = Path(tempfile.mkdtemp(prefix="hugeplan-bench-", dir="/var/tmp"))
     try:
         account = pwd.getpwnam(OWNER)
@@ -76,7 +76,7 @@ def cluster() -> Iterator[Path]:
                             f"INSERT INTO t SELECT n, repeat('x', 7000) FROM generate_series(1, {ROWS}) n",
                             "CREATE EXTENSION pg_prewarm", "VACUUM FREEZE t"):
                 session.ask(command)
-                session.hear()
+                session.wait_ready()
         yield directory
     finally:
         shutil.rmtree(directory)
@@ -117,7 +117,7 @@ def await_server(directory: Path, process: subprocess.Popen[bytes], huge_pages: 
 
 
 class Session:
-    """A connection, by the server's protocol: a client program for each would take more memory than its backend."""
+    """A connection by PostgreSQL's protocol, because a client program would take more memory than its backend."""
 
     def __init__(self, directory: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -126,19 +126,19 @@ class Session:
         self.pid = 0
         words = f"user\0{OWNER}\0database\0postgres\0\0".encode()
         self.socket.sendall(struct.pack("!II", 8 + len(words), 3 << 16) + words)
-        self.hear()
+        self.wait_ready()
 
     def ask(self, command: str) -> None:
         text = command.encode() + b"\0"
         self.socket.sendall(b"Q" + struct.pack("!I", 4 + len(text)) + text)
 
-    def hear(self) -> None:
-        """Until the server is ready for more."""
+    def wait_ready(self) -> None:
+        """Waits until the server is ready for a query."""
         kind = b""
         while kind != b"Z":
             head = self.stream.read(5)
             if len(head) < 5:
-                raise ConnectionError("PostgreSQL has hung up")
+                raise ConnectionError("PostgreSQL has closed the connection")
             kind, body = head[:1], self.stream.read(struct.unpack("!I", head[1:])[0] - 4)
             if kind == b"K":
                 self.pid = struct.unpack_from("!I", body)[0]
@@ -161,7 +161,7 @@ def page_tables_kib(pid: int) -> int:
 
 
 def transactions(directory: Path, seconds: int) -> float:
-    """A second, of pgbench with kept connections and prepared statements."""
+    """The transactions per second of pgbench, with prepared statements on CLIENTS connections."""
     script = directory / "lookup.sql"
     script.write_text(LOOKUP)
     done = subprocess.run([str(server() / "pgbench"), "--no-vacuum", "--protocol=prepared", f"--client={CLIENTS}",
@@ -171,20 +171,20 @@ def transactions(directory: Path, seconds: int) -> float:
 
 
 def measure(directory: Path, huge_pages: str, sessions: int, seconds: int = 0) -> Found:
-    """Every session has scanned all of the table; then transactions for SECONDS; then the server ends all sessions."""
+    """Lets every session scan the table, runs transactions for SECONDS, and ends all sessions."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(started(directory, huge_pages))
         stack.enter_context(files_allowed(2 * sessions + 256))
         with Session(directory) as first:
             first.ask("SELECT pg_prewarm('t')")
-            first.hear()
+            first.wait_ready()
         clients = [stack.enter_context(Session(directory)) for _ in range(sessions)]
         for at in range(0, sessions, AT_ONCE):
             some = clients[at:at + AT_ONCE]
             for client in some:
                 client.ask(TOUCH)
             for client in some:
-                client.hear()
+                client.wait_ready()
         tables = sum(page_tables_kib(client.pid) for client in clients) / 1024
         per_second = transactions(directory, seconds) if seconds else 0.0
         return Found(tables, end_all([client.pid for client in clients]), per_second)
@@ -201,7 +201,7 @@ def files_allowed(n: int) -> Iterator[None]:
 
 
 def end_all(pids: list[int]) -> float:
-    """ms until the last of them is gone, memory and all."""
+    """The milliseconds from SIGTERM to all backends until the last one has ended."""
     ends = select.poll()
     left = {os.pidfd_open(pid) for pid in pids}
     for fd in left:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The floor of a status: every counter of every pool of every node, read and printed. */
+/* The floor of a status: reads and prints every counter of every pool of every node. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

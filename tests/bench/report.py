@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is measured: printed as it comes, and kept for docs/performance.md."""
+"""The measurements, which are printed at once and kept for docs/performance.md."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Missing(Exception):
 
 
 class FellShort(Exception):
-    """The pool did not get all of its pages, so that the run says nothing."""
+    """The pool did not get all of its pages, so the round does not count."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to do a job: `run` gives what it cost. The goal of the first way, hugeplan's, is its median;
-    that of another is what hugeplan is of it."""
+    """A way to do a job; `run` returns its cost. The goal of the first way, hugeplan's, is for its median; the goal
+    of another way is for the ratio of hugeplan's cost to it."""
 
     name: str
     run: Callable[[], float]
@@ -38,14 +38,14 @@ class Table:
     note: str
 
     def filled(self) -> tuple[list[str], list[list[str]]]:
-        """Without the columns in which nothing stands."""
+        """Heads and rows without empty columns."""
         kept = [i for i in range(len(self.columns)) if i == 0 or any(row[i] for row in self.rows)]
         return [self.columns[i] for i in kept], [[row[i] for i in kept] for row in self.rows]
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot: for each line, what was measured of each size."""
+    """A plot: for each line, the measurements by size."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ class Figure:
 class Report:
     is_quick: bool = False
     items: list[Table | Figure | str] = field(default_factory=list)
-    glance: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by what, see goals.py: measured, and met
+    glance: dict[str, tuple[str, bool]] = field(default_factory=dict)  # by Goal.what: the measurement, and whether the goal is met
     missing: list[str] = field(default_factory=list)
 
     def rounds(self, n: int) -> int:
@@ -87,7 +87,7 @@ class Report:
 
     def figure(self, name: str, title: str, x_name: str, unit: str, lines: dict[str, dict[float, float]],
                caption: str) -> None:
-        """A table, too: for who cannot see the plot."""
+        """Adds a plot, and a table with the same figures for readers who cannot see the plot."""
         self.items.append(Figure(name, title, x_name, unit, lines, caption))
         sizes = sorted({size for line in lines.values() for size in line})
         self.table(f"{title}, {unit}", [x_name, *lines],
@@ -95,7 +95,7 @@ class Report:
                     for size in sizes])
 
     def judge(self, goal: Goal | None, value: float) -> tuple[str, str]:
-        """What is wanted, and whether it is met; a goal of the table at the top is kept for that."""
+        """The texts of the goal and of the verdict; a goal with a row in "At a glance" is kept for that."""
         if goal is None:
             return "", ""
         is_met = goal.is_met(value)
@@ -108,13 +108,13 @@ class Report:
 
     def row(self, what: str, values: Sequence[float], ratio: float | None = None,
             goal: Goal | None = None) -> list[str]:
-        """Of a table with the columns of MEASURED."""
+        """A row of a table with the columns MEASURED."""
         median = statistics.median(values)
         return [what, number(median), f"{number(min(values))} … {number(max(values))}",
                 "" if ratio is None else times(ratio), *self.judge(goal, median if ratio is None else ratio)]
 
     def compare(self, title: str, unit: str, ways: list[Way], rounds: int, note: str = "") -> None:
-        """Every way in turn, A B C A B C. The first is hugeplan; the others are what it is compared with."""
+        """Runs every way in turn, A B C A B C. The first one is hugeplan; the others are compared with it."""
         remarks: dict[str, str] = {}
         values = self.take_turns(ways, rounds, remarks)
         ours = values[ways[0].name]
@@ -152,5 +152,5 @@ class Report:
 
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Of each turn's ratio: load that comes and goes weighs on both sides."""
+    """The median of the ratios of each turn, so that a changing load affects both sides."""
     return statistics.median(a / b if b else float("inf") for a, b in zip(ours, theirs))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Runs a program and prints what it cost.
+/* Runs a program and prints its cost.
  *
  *     bench-run [--ready] COMMAND [ARGUMENT...]
  *
- * "WALL-USEC CPU-USEC EXIT-CODE" on standard output; the program's own output is thrown away. With
- * --ready the program is a daemon: it is ended by SIGTERM as soon as it says READY=1 (sd_notify(3)), and
- * the wall time is that until then. */
+ * Prints "WALL-USEC CPU-USEC EXIT-CODE"; the program's own output is discarded. With --ready the program is a daemon, which
+ * is terminated when it sends READY=1 (sd_notify(3)); the wall time ends then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -32,7 +31,7 @@ static long long usec(struct timeval time) {
         return time.tv_sec * 1000000LL + time.tv_usec;
 }
 
-/* A socket for sd_notify(3), told to the child by its environment. */
+/* A socket for sd_notify(3), whose name is in the child's environment. */
 static int make_notify_socket(void) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         char name[64];
@@ -47,7 +46,7 @@ static int make_notify_socket(void) {
         return fd;
 }
 
-/* False when the daemon is gone before it was ready. */
+/* Returns 0 if the daemon has ended before it was ready. */
 static int await_ready(int fd, pid_t pid) {
         struct timeval patience = {.tv_usec = 200000};
         char message[4096];

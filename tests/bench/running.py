@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The programs that are measured, and how: what was built, what a run costs, daemons, questions on a socket."""
+"""The measured programs: the build, the cost of a run, daemons, requests on a socket."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WAIT = '{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"bench0"}
 RELOAD = '{"method":"org.hugeplan.Manager.Reload"}'
 GET_INFO = '{"method":"org.varlink.service.GetInfo"}'
 
-# Seconds after which a file is as at a boot: until then it might still change in the same instant, and is read each time.
+# Seconds after which hugeplan does not read an unchanged file again, because its modification time is old enough.
 SETTLED = 0.5
 
-# As hugeplan.service has it (LimitNOFILE=), or as many as may be had here.
+# LimitNOFILE= of hugeplan.service, or the limit of this host.
 DESCRIPTORS = min(24576, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 MANY_FILES = ["prlimit", f"--nofile={DESCRIPTORS}"]
 
-# Users of whom nobody has heard: an honest one, and those of a crowd.
+# Users without an entry in passwd(5): an honest one, and those of a flood.
 HONEST_UID, FIRST_UID = 64000, 64001
 
 
@@ -51,14 +51,15 @@ def as_user(uid: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run of a program cost."""
+    """The cost of one run of a program."""
 
     wall_msec: float
     cpu_msec: float
 
 
 def run(command: list[str], *, is_daemon: bool = False, ok: tuple[int, ...] = (0,)) -> Cost:
-    """Another program that fails is left out of that round; ours that sees an error makes the figures worth nothing."""
+    """A program that fails is left out of this round (FellShort); a failing program of hugeplan ends the
+    measurement."""
     runner = [str(HELPERS / "bench-run"), *(["--ready"] if is_daemon else []), *command]
     done = subprocess.run(runner, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -70,7 +71,7 @@ def run(command: list[str], *, is_daemon: bool = False, ok: tuple[int, ...] = (0
 
 
 def output_of(command: list[str]) -> list[float]:
-    """The numbers that a program of ours prints."""
+    """The numbers that a helper program prints."""
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]
 
@@ -92,7 +93,8 @@ def write_file(name: str, text: str) -> str:
 
 
 def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
-    """HOST: of the section [Host], beside or in place of what leaves alone what is there."""
+    """Writes a configuration. HOST has settings of [Host], besides or instead of those that keep the host's
+    settings."""
     shutil.rmtree(CONFIG, ignore_errors=True)
     LEDGER.unlink(missing_ok=True)
     CONFIG.mkdir()
@@ -106,7 +108,7 @@ def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
 
 
 def refuse_mistakes() -> None:
-    """With a mistake in it another configuration would be measured: a [Host] with an error is not used at all."""
+    """Fails for a configuration with a mistake, because a [Host] with one would not be in effect."""
     done = subprocess.run([HUGEPLANCTL, "check", *sorted(map(str, CONFIG.iterdir()))], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
@@ -154,12 +156,12 @@ def ask(path: str, request: str) -> bytes:
     return answer
 
 
-# ---- what the kernel says of a process ----
+# ---- the kernel's figures of a process ----
 
 
 @dataclass(frozen=True)
 class Life:
-    """Of all threads, so far; memory as it is now."""
+    """Context switches and CPU time of all threads so far, and memory now."""
 
     switches: int
     cpu_msec: float

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the servers to compare with have in common: one reply, read from a file, for every request;
- * a request with "Reload" in it has the reply sent to all connections. */
+/* Shared by the servers to compare with: they send one reply, read from a file, for every request, and for a request
+ * that contains "Reload" they send it on all connections. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static int server_listen(int argc, char **argv) {
         reply_size = (size_t) n;
         setrlimit(RLIMIT_NOFILE, &files);
         memcpy(address.sun_path, argv[1], strlen(argv[1]));
-        umask(0); /* for all users */
+        umask(0); /* every user may connect */
         if (bind(fd, (struct sockaddr *) &address, sizeof(address)) < 0 ||
             listen(fd, SOMAXCONN) < 0) {
                 perror(argv[1]);
@@ -59,7 +59,7 @@ static void server_answer(int fd) {
         (void) !send(fd, reply, reply_size, MSG_NOSIGNAL);
 }
 
-/* False when the client is gone, and then closed. */
+/* Returns 0 if the client has closed the connection. */
 static int server_serve(int fd) {
         char request[4096];
         ssize_t n = recv(fd, request, sizeof(request), 0);

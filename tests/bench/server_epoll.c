@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The floor of a server: epoll and nothing else.
+/* The floor of a server: epoll only.
  *
  *     bench-server-epoll SOCKET REPLY-FILE */
 #include "server.h"
@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
                         }
                         while ((fd = server_accept(listener)) >= 0) {
                                 watch(epoll_fd, fd);
-                                server_serve(fd); /* most have sent their request already */
+                                server_serve(fd); /* most clients have sent their request already */
                         }
                 }
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugepland's Varlink server alone, without limits, with one reply for every request, whose text is made
- * once, as the daemon's is for all who ask at the same time: what the protocol costs, as against what the
- * daemon has to find out for an answer.
+/* hugepland's Varlink server alone, without limits, with one reply for every request. The reply's text is made once, as the
+ * daemon makes it once for all clients that ask at the same time. This is the cost of the protocol without that of a look.
  *
  *     bench-server-varlink SOCKET REPLY-FILE */
 #include "ipc/manager_interface.h"

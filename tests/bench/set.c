@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The floor of a boot job: for each file open, write, read back, close; then READY=1.
+/* The floor of a boot job: opens, writes, reads back and closes each file, and sends READY=1.
  *
  *     bench-set [--clock=FILE] FILE TEXT [FILE TEXT]...
  *
- * Reading back must return TEXT, or "[TEXT]" among other words as in the files of transparent huge pages. With --clock
- * the nanoseconds of CPU that the first write took are appended to FILE, as write_clock.c does for other programs. */
+ * The read must return TEXT, or "[TEXT]" among other words as in the files of transparent huge pages. With --clock the
+ * nanoseconds of CPU that the first write took are appended to FILE, as write_clock.c does for other programs. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int set(const char *path, const char *text, const char *clock) {
         return n_written == (ssize_t) length && (strcmp(found, text) == 0 || strstr(found, word));
 }
 
-static void say_ready(void) {
+static void send_ready(void) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *name = getenv("NOTIFY_SOCKET");
         int fd = name ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
@@ -72,6 +72,6 @@ int main(int argc, char **argv) {
                         return 1;
                 clock = NULL;
         }
-        say_ready();
+        send_ready();
         return 0;
 }

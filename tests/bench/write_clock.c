@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Preloaded into a program: appends the nanoseconds of CPU that each of its writes to a pool's
- * nr_hugepages took to the file named by BENCH_WRITE_CLOCK. The first of them comes BENCH_WRITE_PAUSE
- * seconds late, as where the kernel has to move memory before. */
+/* Preloaded into a program: appends the nanoseconds of CPU of each write to a pool's nr_hugepages to the file
+ * BENCH_WRITE_CLOCK. The first write is delayed by BENCH_WRITE_PAUSE seconds, as if the kernel had to compact memory. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@ from guests import run_guests
 from report import Report, median_ratio
 
 LAST = "multi-user.target"
-# What a guest has noted: what that is, and by how much it is divided.
+# By the name in a guest's report: the row's text, and the divisor.
 ROWS = {LAST: (f"until {LAST}, ms of its clock", 1), "instructions": ("until then, millions of instructions", 1e6)}
 COLUMNS = ("", "with", "without", "hugeplan is", "pairs differ by", "wanted", "met")
 SCENARIOS = {

@@ -57,8 +57,7 @@ def measure(report: Report) -> None:
             await_quiet(daemon.pid)
             rows.append([name, number(half / 1000), number(last / 1000), f"{n_refused:.0f}"])
     report.table("Gates of an honest user, one after the other, a connection for each: time", (
-        "", "p50 ms", "p99 ms", "cut off"), rows,
-        f"{gates:,} gates each; the daemon may open {DESCRIPTORS:,} files")
+        "", "p50 ms", "p99 ms", "cut off"), rows, f"{gates:,} gates each; the daemon may open {DESCRIPTORS:,} files")
 
 
 @contextlib.contextmanager
@@ -75,7 +74,7 @@ def flood(clients: int, first_uid: int, request: list[str]) -> Iterator[None]:
 
 
 def await_quiet(pid: int) -> None:
-    """Until nobody of a flood that is over is left waiting for a place."""
+    """Waits until the daemon has closed the connections of the last flood."""
     deadline = time.monotonic() + 60
     while len(list(Path(f"/proc/{pid}/fd").iterdir())) > 64 and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -37,7 +37,7 @@ COLUMNS = ("", "passed", "wanted", "met", "in all, s", "after the pages, s")
 
 def measure(report: Report) -> None:
     pool = find_pool()
-    # Their pages are there: what is measured is the gates.
+    # The pages exist already, so only the gates are measured.
     rounds, rows = report.rounds(11), []
     configure(INSTANCES, 1, pool)
     with child([*MANY_FILES, HUGEPLAND], SOCKET):
@@ -53,13 +53,13 @@ def measure(report: Report) -> None:
 
 
 def crowd(n: int, *how: str, instance: str = "bench", uid: int | None = None) -> list[str]:
-    """Prints the seconds from the first start to the last end, and how many have passed."""
+    """The command that starts N gates; it prints the seconds until the last one has ended, and how many have passed."""
     return [*(as_user(uid) if uid else []), str(HELPERS / "bench-crowd"), *how, str(n), HUGEPLANCTL, "wait", instance]
 
 
 @contextmanager
 def held_up(pool: Pool) -> Iterator[None]:
-    """A daemon whose write of the pages takes as long as on a node where memory has to be moved first."""
+    """A daemon whose write of the pages takes long, as on a node where memory must be compacted first."""
     configure(1, PAGES, pool)
     slow = ["env", f"LD_PRELOAD={HELPERS / 'bench-write-clock.so'}", f"BENCH_WRITE_PAUSE={HELD_UP_SEC}", HUGEPLAND]
     with child([*MANY_FILES, *slow], SOCKET):

@@ -26,7 +26,7 @@ def measure(report: Report) -> None:
 
 @contextlib.contextmanager
 def generated(instances: int) -> Iterator[tuple[Callable[[], float], Callable[[], float]]]:
-    """Runs it once; and the floor, on the same files."""
+    """A run of the generator and a run of the floor, on the same files."""
     with hosts.made_up(1, instances) as root:
         def into_empty(*command: str) -> float:
             with tempfile.TemporaryDirectory(dir=root.parent) as output:

@@ -48,7 +48,7 @@ def measure(report: Report) -> None:
 
 
 def warm_up(report: Report, pool: Pool, pages: int) -> None:
-    """Memory that was never used is slower to allocate; all ways are to find the same."""
+    """Allocates the pages once, because memory that was never used is slower to allocate."""
     pool.write(pool.base_pages + pages)
     found = pool.read() - pool.base_pages
     pool.reset()
@@ -62,7 +62,7 @@ def restore(words: dict[Path, str]) -> None:
 
 
 def job(pool: Pool, total: int, before: dict[Path, str], *commands: list[str], is_daemon: bool = False) -> float:
-    """ms of CPU. A floor may be ended by SIGTERM after its READY=1, before it ends by itself."""
+    """The milliseconds of CPU. A floor may be ended by SIGTERM after its READY=1, before it ends by itself."""
     LEDGER.unlink(missing_ok=True)
     try:
         ok = (0, 143) if commands[0][0].startswith(str(HELPERS)) else (0,)
@@ -93,8 +93,7 @@ def job_ways(pool: Pool, pages: int, before: dict[Path, str]) -> list[Way]:
         Way("floor: static C, the same writes, read back", lambda: do([
             str(HELPERS / "bench-set"), pool.file, str(total), enabled, "madvise", defrag, "madvise"], is_daemon=True),
             GOALS.get(f"job-{pages}-floor")),
-        Way("systemd-sysctl, systemd-tmpfiles",
-            lambda: do([find_program("systemd-sysctl", "systemd"), sysctl_file],
+        Way("systemd-sysctl, systemd-tmpfiles", lambda: do([find_program("systemd-sysctl", "systemd"), sysctl_file],
                        [find_program("systemd-tmpfiles", "systemd"), "--create", tmpfiles_file]),
             GOALS[f"job-{pages}-systemd"]),
         Way("tuned, once", lambda: do([find_program("tuned", "tuned"), "--profile", "bench", "--no-dbus"])),
@@ -116,7 +115,7 @@ def write_tuned(total: int) -> None:
 
 
 def measure_writes(report: Report, pool: Pool, pages: int, before: dict[Path, str]) -> None:
-    """The time within write(2) alone: what slicing and the thread add to the kernel's own work."""
+    """Measures the time within write(2) only, to which slices and the thread might add."""
     if not pool.has_room(pages):
         return
     total, clock = pool.base_pages + pages, Path("/run/bench-write-clock")

@@ -12,7 +12,7 @@ from goals import times
 from report import MEASURED, Report, median_ratio
 from running import HUGEPLANCTL, run
 
-# Nodes, instances. Where all have started, the promises of each are reckoned too.
+# Nodes and instances. If all instances have started, their promises are computed, too.
 FRESH_HOSTS = ((8, 10), (8, 1000), (8, 10000), (1024, 10), (1024, 100), (1024, 1000))
 STARTED_HOSTS = ((8, 10), (8, 1000), (1024, 10), (1024, 100))
 

@@ -38,10 +38,10 @@ NODES = (1, 8, 64, 256, 1024)
 CLIENTS = (1, 10, 100, 1000, 3000, 10000)
 SESSIONS = (10, 100, 500, 2000)
 SIZES_GB = (1, 16, 256, 4096)
-MANY = 3000  # from here on three rounds are enough
-OF_ONE_USER = 1000  # clients, at most: of more the daemon has only some in at a time
+MANY = 3000  # sizes from which on three rounds are made
+OF_ONE_USER = 1000  # clients of a user at most, because the daemon accepts only some of more at a time
 
-# Prepares a host of a size; then it says what once costs there.
+# A context that prepares a host, and yields a function that measures one run there.
 Prepared = AbstractContextManager[Callable[[], float]]
 
 
@@ -53,11 +53,9 @@ def measure(report: Report) -> None:
         return {size: median_of(prepare(size), 3 if size >= MANY else rounds) for size in sizes}
 
     how_often = f"Medians of {rounds} rounds, from {MANY:,} on of 3."
-    report.figure("plan", "Plan: CPU", "instances", "ms",
-                  {"8 nodes": line(lambda n: planned(8, n), INSTANCES)},
+    report.figure("plan", "Plan: CPU", "instances", "ms", {"8 nodes": line(lambda n: planned(8, n), INSTANCES)},
                   f"The whole command hugeplanctl plan, on made-up hosts of 8 nodes. {how_often}")
-    report.figure("plan-nodes", "Plan: CPU", "nodes", "ms",
-                  {"10 instances": line(lambda n: planned(n, 10), NODES)},
+    report.figure("plan-nodes", "Plan: CPU", "nodes", "ms", {"10 instances": line(lambda n: planned(n, 10), NODES)},
                   f"The same with 10 instances. {how_often}")
     report.figure("plan-size", "Plan: CPU, by its size", "gigabytes", "ms",
                   {"16 nodes, 10 instances": line(lambda n: planned(16, 10, n), SIZES_GB)},
@@ -136,7 +134,7 @@ def show_clients(report: Report, pool: Pool, rounds: int) -> None:
 
 
 def answers(path: str, clients: int, rounds: int) -> tuple[float, float]:
-    """Microseconds from the first question to the last answer, and how often a client was cut off: by answer."""
+    """The microseconds for each answer, and how often a client was cut off for each answer."""
     users = -(-clients // OF_ONE_USER)
     share, requests = clients // users, max(2000, 2 * clients) // users
     load = [str(HELPERS / "bench-load"), "single", path, GET_INFO, str(share), str(requests)]
@@ -157,7 +155,7 @@ def answers(path: str, clients: int, rounds: int) -> tuple[float, float]:
 
 
 def show_sessions(report: Report, pool: Pool) -> None:
-    room = (meminfo("MemAvailable") * 3 // 4 >> 20) - pg.SEGMENT_MIB  # small pages: the segment once more
+    room = (meminfo("MemAvailable") * 3 // 4 >> 20) - pg.SEGMENT_MIB  # the segment exists once more in small pages
     sizes = [n for n in SESSIONS if n * pg.SESSION_MIB <= room and not (report.is_quick and n > 100)]
     if pg.newest_server() is None or not sizes:
         report.left_out("Sessions of PostgreSQL", "no server is installed, or too little memory is free")

@@ -17,7 +17,7 @@ from report import Report, Way, median_ratio
 from running import DESCRIBE, GET_INFO, HELPERS, HUGEPLAND, RELOAD, SOCKET, ask, child, configure, output_of
 
 CLIENTS = (1, 64, 1000)
-OF_DAEMON = 200  # of one user; more are tried on its server alone, and of several users in the groups fair and scale
+OF_DAEMON = 200  # clients of one user; the groups fair and scale have more, of several users
 SUBSCRIBE = '{"method":"org.hugeplan.Manager.Describe","more":true}'
 COLUMNS = ("", "clients", "server alone", "of bare epoll", "wanted", "met", "hugepland", "of bare epoll")
 KINDS = (("single", "a connection for each request"), ("keep", "connections kept"))
@@ -35,7 +35,7 @@ def measure(report: Report) -> None:
         for name in "varlink", "epoll":
             for size, file in files.items():
                 path = servers[name, size] = f"/run/bench-{name}-{size}"
-                reply = files["large"] if name == "varlink" else file  # it makes the small one itself
+                reply = files["large"] if name == "varlink" else file  # the server makes the small reply itself
                 stack.enter_context(child([str(HELPERS / f"bench-server-{name}"), path, str(reply)], path))
         rows = []
         for kind, how in KINDS:
@@ -69,6 +69,6 @@ def rates(report: Report, kind: str, request: str, clients: int, servers: dict[s
 
 
 def compared(report: Report, found: dict[str, list[float]], name: str, goal: str = "") -> list[str]:
-    """The rate, what it is of bare epoll's, and how that is judged."""
+    """The rate, its ratio to bare epoll's, and the texts of goal and verdict."""
     ratio = median_ratio(found[name], found["epoll"])
     return [number(statistics.median(found[name])), times(ratio), *(report.reach(goal, ratio) if goal else ("", ""))]

@@ -104,7 +104,7 @@ def measure_answers(report: Report, pid: int, instances: int) -> None:
 
 
 def cost_in(pid: int, path: str, request: str, n: int = 200) -> float:
-    """ms of CPU that a server needs for an answer."""
+    """The milliseconds of CPU that a server needs for an answer."""
     before = look_at(pid).cpu_msec
     for _ in range(n):
         ask(path, request)

@@ -17,7 +17,7 @@ from pools import find_pool, persistent_pages
 from report import Report, Way
 from running import CONFIG, HUGEPLANCTL, configure, run
 
-# Backends, each of which has touched all of a shared segment, and some memory of its own.
+# Backends that have touched all of a shared segment and some memory of their own.
 BACKENDS = """
 import mmap, os, sys, time
 n, pages, page = map(int, sys.argv[2:])
@@ -81,7 +81,7 @@ def with_backends(group: Path, n: int, pages: int, page_bytes: int) -> Iterator[
     try:
         assert parent.stdout
         parent.stdout.readline()
-        time.sleep(2 + n / 100)  # until all have touched theirs
+        time.sleep(2 + n / 100)  # until all backends have touched their memory
         yield [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
     finally:
         parent.kill()
