@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What is in the packages, what their scripts do, and how their programs were built.
+"""The packages: their files, their scripts, the hardening of their programs, and reproducible builds.
 
     tests/packages/check_packages.py --packages DIR [--all]
 
-DIR holds what scripts/package-deb and, with --all, scripts/package-rpm wrote: twice from the same commit, into
-older and again; with --all, newer has an RPM of a higher version. Without --all there is but one RPM, in older. Every
-check is a line; the last line counts them.
+DIR has the packages of scripts/package-deb and, with --all, of scripts/package-rpm, built twice from the same commit, in
+older and again; with --all, newer has an RPM of a higher version. Without --all there is one RPM, in older. Every check
+prints a line; the last line counts them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Those that are enabled; a template is started by who needs it.
+# The units that are enabled.
 UNITS = {"hugeplan.service", "hugeplan.socket", "hugeplan-check.service"}
 
 # In both packages, as Debian 13 and Fedora spell them: below /usr, manuals not compressed.
@@ -56,16 +56,16 @@ FILES = {
 DEB_FILES = FILES | {"/usr/share/zsh/vendor-completions/_hugeplanctl"}
 RPM_FILES = FILES | {"/usr/lib/systemd/system-preset/85-hugeplan.preset", "/usr/share/zsh/site-functions/_hugeplanctl"}
 
-# Documentation and what a distribution keeps for its own tools.
+# Documentation and files for a distribution's tools.
 ANYTHING_BELOW = ("/usr/share/doc/", "/usr/share/licenses/", "/usr/share/lintian/overrides/", "/usr/lib/.build-id/")
 
 DEB, RPM = "hugeplan_*.deb", "hugeplan-[0-9]*[!c].rpm"  # the binary packages
 
 LIBRARIES = {"libc.so.6", "libjansson.so.4"}
-LOADED = {"libsystemd.so.0"}  # when it is needed
+LOADED = {"libsystemd.so.0"}  # by dlopen(3)
 
-# What belongs to databases, to the kernel's pools, and to systemd's own triggers: none of it is a
-# script's business. Debian's purge only reads the pools, to say that they stay.
+# Scripts must not change databases, pools or groups, nor do what systemd's own triggers do. Debian's purge only reads
+# the pools, to say that they stay.
 FORBIDDEN_IN_SCRIPTS = re.compile(
     r"sysctl (-|--)|systemctl (re)?start (?!hugeplan)|postgres|mariadb|mysql|oracle"
     r"|groupadd|addgroup|journalctl|>\s*/(sys|proc)/"
@@ -73,7 +73,7 @@ FORBIDDEN_IN_SCRIPTS = re.compile(
 
 
 class Report:
-    """Prints the result as it comes, and counts."""
+    """Prints and counts the results."""
 
     def __init__(self) -> None:
         self.passed = self.failed = 0
@@ -140,7 +140,7 @@ def run(*command: object) -> str:
 
 
 def check_versions(deb: Path, rpm: Path, report: Report) -> None:
-    """One version, said in three places."""
+    """The packages have the version of meson.build."""
     match = re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)
     project = match[1] if match else None
     version = run("dpkg-deb", "--field", deb, "Version").strip()
@@ -171,18 +171,18 @@ def check_deb(deb: Path, directory: Path, report: Report) -> None:
     found = contents(directory, lambda path: path.relative_to(directory).parts[0] != "DEBIAN")
     check_files("DEB", found, DEB_FILES, report)
     scripts = {path.name: path.read_text() for path in control.glob("p*") if path.is_file()}
-    report.check_equal(set(scripts), {"postinst", "prerm", "postrm"}, "DEB: its scripts")
+    report.check_equal(set(scripts), {"postinst", "prerm", "postrm"}, "DEB: the scripts")
     check_scripts("DEB", "\n".join(scripts.values()), report)
-    report.check(not (control / "conffiles").exists(), "DEB: no file is configuration of dpkg's")
+    report.check(not (control / "conffiles").exists(), "DEB: there are no conffiles")
     restarted = set(re.findall(r"\$_dh_action '([^']+)'", scripts["postinst"]))
-    report.check_equal(restarted, {"hugeplan.service"}, "DEB: the daemon alone is restarted")
+    report.check_equal(restarted, {"hugeplan.service"}, "DEB: only the daemon is restarted")
     enabled = set(re.findall(r"deb-systemd-helper enable '([^']+)'", scripts["postinst"]))
-    # Only where an administrator has enabled it before.
+    # These are enabled only if an administrator had enabled them before.
     enabled -= set(re.findall(r"deb-systemd-helper debian-installed '([^']+)'", scripts["postinst"]))
     report.check_equal(enabled, UNITS, "DEB: all units are enabled")
     stopped = re.findall(r"deb-systemd-invoke stop ((?:'[^']+' ?)+)", scripts["prerm"])
     report.check_equal(set(re.findall(r"'([^']+)'", " ".join(stopped))),
-                       {"hugeplan.service", "hugeplan.socket", "hugeplan-report.socket"}, "DEB: removal stops it")
+                       {"hugeplan.service", "hugeplan.socket", "hugeplan-report.socket"}, "DEB: removal stops the daemon and its sockets")
     check_programs("DEB", directory, report)
     check_manuals(directory, report)
 
@@ -195,10 +195,10 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
     check_files("RPM", contents(directory, lambda _: True), RPM_FILES, report)
     names = "[%{FILEUSERNAME}:%{FILEGROUPNAME}\n]"
     owners = set(run("rpm", "-qp", "--queryformat", names, rpm).split())
-    report.check_equal(owners, {"root:root"}, "RPM: everything is root's")
+    report.check_equal(owners, {"root:root"}, "RPM: root owns all files")
     lines = run("rpm", "-qp", "--requires", rpm).splitlines()
     needed = {re.split(r"[ (]", line)[0] for line in lines} - {"rpmlib", "rtld"}
-    report.check_equal(needed, {"/bin/sh", "systemd"} | LIBRARIES | LOADED, "RPM: what it depends on")
+    report.check_equal(needed, {"/bin/sh", "systemd"} | LIBRARIES | LOADED, "RPM: the dependencies")
     scripts = run("rpm", "-qp", "--scripts", rpm)
     check_scripts("RPM", scripts, report)
     for what, units in {
@@ -215,7 +215,7 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
 
 
 def contents(directory: Path, is_wanted: Callable[[Path], bool]) -> set[str]:
-    """The files, and the directories that are empty."""
+    """The files and the empty directories."""
     return {
         "/" + str(path.relative_to(directory))
         for path in directory.rglob("*")
@@ -229,12 +229,12 @@ def check_files(kind: str, found: Iterable[str], expected: set[str], report: Rep
     missing = expected - plain
     report.check(not missing, f"{kind}: all files are there", sorted(missing))
     more = {path for path in plain - expected if not path.startswith(ANYTHING_BELOW)}
-    report.check(not more, f"{kind}: and no others, nothing for sysctl.d either", sorted(more))
+    report.check(not more, f"{kind}: there are no other files, and none for sysctl.d", sorted(more))
 
 
 def check_scripts(kind: str, text: str, report: Report) -> None:
     found = [line for line in text.splitlines() if FORBIDDEN_IN_SCRIPTS.search(line)]
-    report.check(not found, f"{kind}: scripts leave pools, databases and groups alone", found)
+    report.check(not found, f"{kind}: scripts do not change pools, databases and groups", found)
 
 
 # ---- the programs ----
@@ -247,9 +247,9 @@ def check_programs(kind: str, directory: Path, report: Report) -> None:
         check_hardening(f"{kind}: {path.name}", path, report)
     dynamic = "".join(run("readelf", "--wide", "--dynamic", path) for path in programs)
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
-    report.check_equal(needed, LIBRARIES, f"{kind}: the libraries are those that are used")
+    report.check_equal(needed, LIBRARIES, f"{kind}: the programs are linked with the libraries that they use")
     notes = set().union(*(re.findall(rb'"soname":\["([^"]+)"\]', path.read_bytes()) for path in programs))
-    report.check_equal({note.decode() for note in notes}, LOADED, f"{kind}: what is loaded is noted")
+    report.check_equal({note.decode() for note in notes}, LOADED, f"{kind}: libraries that are loaded later are noted (.note.dlopen)")
 
 
 def is_elf(path: Path) -> bool:
@@ -274,8 +274,8 @@ def check_hardening(name: str, program: Path, report: Report) -> None:
 # ---- linters ----
 
 
-# The overrides are for a current lintian. That of Debian 12 knows neither the tags of its successors nor the current
-# policy, and asks for an init script, which could start none of it: a generator, notifications, gates in units.
+# The overrides are for a current lintian. Debian 12's knows neither newer tags nor the current policy, and demands an
+# init script, which could not replace a generator, notifications and gates in units.
 OLD_LINTIAN = re.compile(
     r": (alien-tag redundant-|unused-override package-uses-old-debhelper-compat-version |newer-standards-version "
     r"|duplicate-override-context |package-supports-alternative-init-but-no-init\.d-script )"
@@ -285,15 +285,15 @@ OLD_LINTIAN = re.compile(
 def check_lintian(changes: Path, report: Report) -> None:
     command = ["lintian", "--allow-root", "--display-info", "--pedantic", "--display-experimental", str(changes)]
     done = subprocess.run(command, capture_output=True, text=True)
-    # Lintian remarks that it is run as root, which is how all of this is run, and counts the overrides ("N:").
+    # Lintian warns of running as root, and counts the overrides ("N:").
     said = [line for line in (done.stdout + done.stderr).splitlines()
             if line.strip() and not line.startswith("N:") and not OLD_LINTIAN.search(line)
             and "with root privileges" not in line]
-    report.check(not said, "lintian has nothing to say", "\n".join(said))
+    report.check(not said, "lintian finds no problem", "\n".join(said))
 
 
 def check_manuals(directory: Path, report: Report) -> None:
-    """By the other formatter: lintian asks groff. scdoc separates paragraphs by requests, of which some are idle."""
+    """mandoc finds no problem in the manuals; lintian uses groff. Some paragraph macros of scdoc have no effect."""
     pages = sorted(path for path in directory.rglob("usr/share/man/man?/*.gz") if not path.is_symlink())
     report.check_equal(len(pages), 5, "five manuals")
     for path in pages:
@@ -301,7 +301,7 @@ def check_manuals(directory: Path, report: Report) -> None:
         done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True)
         said = [line for line in (done.stdout + done.stderr).decode().splitlines()
                 if "skipping paragraph macro: PP " not in line]
-        report.check(not said, f"mandoc has nothing to say of {path.stem}", "\n".join(said))
+        report.check(not said, f"mandoc finds no problem in {path.stem}", "\n".join(said))
 
 
 def check_rpmlint(files: list[Path], report: Report) -> None:
@@ -311,7 +311,7 @@ def check_rpmlint(files: list[Path], report: Report) -> None:
     remarks = re.findall(r"^\S+:.* [EW]: .*", done.stdout, re.MULTILINE)
     verdict = re.search(r"checked; (\d+) errors, (\d+) warnings", done.stdout)
     is_clean = verdict and verdict.groups() == ("0", "0") and not remarks
-    report.check(is_clean, "rpmlint has nothing to say", done.stdout + done.stderr)
+    report.check(is_clean, "rpmlint finds no problem", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

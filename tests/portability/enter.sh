@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # enter.sh CHROOT SOURCE BUILD COMMAND...
 #
-# Runs a command as nobody in a chroot: /mnt/source and the chroot itself are read-only, /mnt/build
-# and /tmp are its own, and there is no network. To be run by `unshare --mount --pid --net --fork`,
-# with which all of it goes away again.
+# Runs a command as the user nobody in a chroot: /mnt/source and the chroot itself are read-only, /mnt/build and /tmp are
+# writable, and there is no network. To be run by `unshare --mount --pid --net --fork`, which removes the mounts at the end.
 set -eu
 
 root=$1 source=$2 build=$3

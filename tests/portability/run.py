@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Builds a release and runs its tests where it has to work: Debian 12, 13 and sid, gcc and clang,
-without each optional feature, on i386, and on arm64, riscv64, s390x and ppc64el under qemu; and builds its DEB, and
-Arch's package.
+"""Builds a release and runs its tests on Debian 12, 13 and sid, with gcc and clang, without each optional feature, on
+i386, and on arm64, riscv64, s390x and ppc64el under qemu; and builds the DEB and Arch's package.
 
     tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [--table FILE] [LEG...]
 
-Every leg is a chroot from Debian's mirrors, cached in $HUGEPLAN_CHROOT_CACHE (default:
-~/.cache/hugeplan-chroots), where nobody builds and tests without a network. It prints one line; the
-last line counts them all. Needs root.
-"""
+Every leg is a chroot from Debian's mirrors, cached in $HUGEPLAN_CHROOT_CACHE (default: ~/.cache/hugeplan-chroots), in
+which the user nobody builds and tests without a network. It prints one line; the last line counts all tests. Needs
+root. """
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-# Said before the imports: no __pycache__ in the source tree.
+# Before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
 HERE = Path(__file__).resolve().parent
@@ -43,11 +41,11 @@ NOBODY = 65534
 
 TOOLS = ("gcc", "libc6-dev", "meson", "ninja-build", "pkgconf", "python3")
 LIBRARIES = ("libjansson-dev", "libsystemd-dev")
-# What is optional: cmocka, scdoc and systemd.pc, which two suites have in different packages.
+# Optional packages: cmocka, scdoc and systemd.pc, whose package differs by suite.
 FEATURES = ("libcmocka-dev", "scdoc")
 SYSTEMD_PC = {"bookworm": "systemd", "trixie": "systemd-dev", "sid": "systemd-dev"}
 MOVING = ("sid", "forky")
-# Debian's architecture: what its compiler is called, what meson and qemu call it, its byte order.
+# By Debian's architecture: the compiler's triplet, meson's and qemu's names, the byte order.
 FOREIGN = {
     "arm64": ("aarch64-linux-gnu", "aarch64", "aarch64", "little"),
     "s390x": ("s390x-linux-gnu", "s390x", "s390x", "big"),
@@ -75,16 +73,16 @@ endian = '{endian}'
 
 @dataclass(frozen=True)
 class Chroot:
-    """A Debian with these packages; the first architecture is that of its own programs."""
+    """A Debian with PACKAGES; its own programs are of the first architecture."""
 
     suite: str
     packages: tuple[str, ...]
     architectures: tuple[str, ...] = ("amd64",)
 
     def path(self) -> Path:
-        """Where it is, made first where the cache does not have it."""
+        """The directory of the chroot, which is made if the cache does not have it."""
         cache = cache_directory("HUGEPLAN_CHROOT_CACHE", "hugeplan-chroots")
-        age = time.strftime("%G-%V") if self.suite in MOVING else "stable"  # made anew each week
+        age = time.strftime("%G-%V") if self.suite in MOVING else "stable"  # made again each week
         recipe = "\n".join([*self.architectures, *self.packages, age, (ROOT / "tests/vm/debian_tree.py").read_text()])
         digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
         return cached(cache, f"{self.suite}-{self.architectures[0]}-{digest}", self._build)
@@ -123,7 +121,7 @@ ARCH = native("bookworm", "makepkg", "pacman-package-manager", "file", "libarchi
 
 
 def cross(suite: str, *architectures: str, more: tuple[str, ...] = ()) -> Chroot:
-    """Compilers for foreign architectures, with the libraries of each. The qemu since Debian 13 has openat2(2)."""
+    """Compilers and libraries for foreign architectures. qemu has openat2(2) since Debian 13."""
     packages = ["meson", "ninja-build", "pkgconf", "python3", "qemu-user", *more]
     for name in architectures:
         packages += [f"gcc-{FOREIGN[name][0]}", f"libc6-dev-{name}-cross"]
@@ -140,32 +138,32 @@ DEB_CROSS = cross("trixie", "arm64", more=(*DEB_TOOLS, "crossbuild-essential-arm
 class Leg:
     name: str
     chroot: Chroot
-    systemd: str  # its version, to be sure of it; none where the suite moves on
+    systemd: str  # the expected version; "" for a suite in development
     options: tuple[str, ...] = ()  # of meson setup
     compiler: str = "gcc"
-    has_tests: bool = True  # built with -Dtests; without, the cases are run all the same
+    has_tests: bool = True  # built with -Dtests; if not, only the cases and examples are run
     has_man: bool = True
     environment: tuple[str, ...] = ()
     patience: int = 3  # multiplies the tests' timeouts
-    foreign: str = ""  # one of FOREIGN: cross-compiled, and run by qemu
-    package: tuple[str, ...] = ()  # builds a package instead, by this command
+    foreign: str = ""  # one of FOREIGN: cross-compiled, and run under qemu
+    package: tuple[str, ...] = ()  # the command that builds a package, instead of a build with tests
 
 
 def foreign_leg(name: str, chroot: Chroot, systemd: str) -> Leg:
-    """Emulated, a program takes ten times as long: fewer random runs, and more patience."""
+    """A leg under qemu, where programs take ten times as long: fewer random runs, and longer timeouts."""
     return Leg(name, chroot, systemd, has_man=False, environment=("HISTORIES=200", "HUGEPLAN_FAULTS=few"), patience=20,
                foreign=name)
 
 
 def deb_leg(name: str, chroot: Chroot, systemd: str, *arguments: str, options: str = "nocheck",
             compiler: str = "gcc") -> Leg:
-    """The tests of the package run where options is empty."""
+    """A leg that builds the DEB; with empty OPTIONS it runs the package's tests."""
     environment = (f"DEB_BUILD_OPTIONS={options}", f"DEB_BUILD_PROFILES={options}")
     return Leg(name, chroot, systemd, compiler=compiler, environment=environment,
                package=("dpkg-buildpackage", "--no-sign", *arguments))
 
 
-# The release stands beside the PKGBUILD, and pacman's database is not asked.
+# makepkg finds the release beside the PKGBUILD; --nodeps, because there is no pacman database.
 MAKEPKG = """source contrib/arch/PKGBUILD
 cp --recursive . "../$pkgname-$pkgver"
 tar --directory=.. --create --xz --file="contrib/arch/$pkgname-$pkgver.tar.xz" "$pkgname-$pkgver"
@@ -178,7 +176,7 @@ LEGS = (
     Leg("trixie-gcc", TRIXIE, "257"),
     Leg("trixie-clang-no-man", TRIXIE, "257", ("-Dman=disabled",), "clang", has_man=False),
     Leg("trixie-gcc-no-tests", TRIXIE, "257", ("-Dtests=disabled",), has_tests=False),
-    # Nobody says that anything is off: none of it is there.
+    # Optional features are missing, and not switched off.
     Leg("trixie-gcc-bare", BARE, "257", has_tests=False, has_man=False),
     Leg("i386", I386, "252", environment=("setarch", "i686")),
     Leg("sid-gcc", SID, "", ("--buildtype=release",)),
@@ -197,11 +195,11 @@ LEGS = (
 
 
 class LegError(Exception):
-    """A step that has to work, and did not."""
+    """A step has failed."""
 
 
 class Run:
-    """One leg: a directory of its own to build in, and a log."""
+    """One leg, with its build directory and log."""
 
     def __init__(self, leg: Leg, source: Path, build: Path, log: Path) -> None:
         self.leg = leg
@@ -213,7 +211,7 @@ class Run:
         self.built_with = "nothing"
 
     def run(self) -> None:
-        """Adds up `count`, and says in `remarks` what it is that failed or was skipped."""
+        """Sets `count`, and `remarks` about failed and skipped tests."""
         shutil.rmtree(self.build, ignore_errors=True)
         self.build.mkdir(parents=True)
         os.chown(self.build, NOBODY, NOBODY)
@@ -225,18 +223,18 @@ class Run:
                 self._build_package()
                 return
             cross = self._cross_file() if leg.foreign else ()
-            # Optimized: gcc looks deeper, and it is what is shipped.
+            # Optimized, as packages are, because gcc warns of more then.
             printed = self._do(
                 *("meson", "setup", "--prefix=/usr", "--buildtype=debugoptimized", "-Dwerror=true"),
                 *(*cross, *leg.options, "/mnt/build", "/mnt/source"),
             )
-            # That the leg tests what its name says.
+            # The leg must test what its name says.
             found = {one["name"]: one["version"] for one in self._info("dependencies")}
             self._note_built_with(printed, found["libsystemd"].split(".")[0])
             if bool(self._info("tests")) != self.leg.has_tests:
-                raise LegError("the tests are there, and should not be, or the other way round")
+                raise LegError(f"there are {'no ' if self.leg.has_tests else ''}tests")
             if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
-                raise LegError("the manuals are there, and should not be, or the other way round")
+                raise LegError(f"there are {'no ' if self.leg.has_man else ''}manuals")
             self._do("ninja", "-C", "/mnt/build", "-k", "0")
             if leg.foreign:
                 self._do("meson", "install", "-C", "/mnt/build", "--no-rebuild", "--destdir", "/mnt/build/installed")
@@ -251,10 +249,10 @@ class Run:
     def _note_built_with(self, printed: str, systemd: str) -> None:
         self.built_with = f"{HOST_COMPILER.findall(printed)[0]}, systemd {systemd}"
         if self.leg.systemd not in ("", systemd):
-            raise LegError(f"systemd should be {self.leg.systemd}, and is {systemd}")
+            raise LegError(f"systemd is {systemd} instead of {self.leg.systemd}")
 
     def _build_package(self) -> None:
-        """And asks the lintian of the suite that a package is reviewed in."""
+        """Builds the package, and checks it with lintian if the chroot has it."""
         self._do("cp", "--recursive", "/mnt/source", "/mnt/build/hugeplan")
         printed = self._do("env", "--chdir=/mnt/build/hugeplan", *self.leg.package)
         self._note_built_with(printed, re.findall(r"Run-time dependency libsystemd found: YES (\d+)", printed)[0])
@@ -348,7 +346,7 @@ def main() -> int:
 
 
 def keep_programs(installed: Path, kept: Path) -> None:
-    """For the boots of that architecture."""
+    """Keeps the installed programs for boots of that architecture."""
     shutil.rmtree(kept, ignore_errors=True)
     kept.parent.mkdir(exist_ok=True)
     installed.rename(kept)
@@ -375,7 +373,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def unpack(tarball: Path, directory: Path) -> Path:
-    """The release's one directory, for everybody to read."""
+    """Unpacks the release; returns its directory."""
     shutil.rmtree(directory, ignore_errors=True)
     with tarfile.open(tarball) as archive:
         archive.extractall(directory)

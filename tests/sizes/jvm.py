@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Java: the huge pages that a virtual machine has when it has started. It gets small ones instead, and none is
-touched but those of its tables."""
+"""Java: the huge pages that a virtual machine maps until it has started. The meter gives it small pages, few of which
+are touched."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ GRID = ("20m", "64m", "100m", "512m", "513m", "640m", "1g", "1280m", "2047m", "2
 
 
 class Jvm:
-    """A virtual machine that does nothing but start."""
+    """A virtual machine that starts and ends (-version)."""
 
     def __init__(self, directory: Path, version: str, work: Path, meter: Meter) -> None:
         self._meter = meter
         self.major = int(version.replace("u", ".").split(".")[0])
         java = next(directory.glob("**/bin/java")).resolve()
         self._command = [java]
-        # Where its C library came with it, and java finds itself by its loader's place.
+        # If the C library came with it: java finds its own files by the path of the loader.
         for loader in directory.glob("usr/lib/*/ld-linux-*.so.*"):
             shutil.copy(loader, java.parent / "loader")
             self._command = [java.parent / "loader", "--library-path", loader.parent, java]
 
     def bytes_of(self, settings: Settings) -> int | None:
-        """What it has at most; None where it refuses the settings."""
+        """The most bytes of huge pages at a time; None if Java refuses the settings."""
         options = ["-XX:-UsePerfData", "-XX:+UnlockExperimentalVMOptions", "-XX:+UseLargePages"]
-        # ZGC alone takes the heap's pages as the heap grows.
+        # Only ZGC maps the heap's pages as the heap grows.
         given = {"Xms": settings["Xmx"] if settings["gc"] == "zgc" else "16m", **settings}
         return self._meter.held([*self._command, *options, *map(self._option, given, given.values()), "-version"])
 
@@ -62,13 +62,13 @@ class Jvm:
                 and (name != "cms" or self.major <= 13)]
 
     def grid(self) -> list[Settings]:
-        """Every collector with heaps at which something changes, and with code caches that are no multiple of a page."""
+        """Every collector with heap sizes at which Java's layout changes, and with odd sizes of the code cache."""
         heaps = [{"Xmx": heap, "gc": gc} for heap in GRID for gc in self._collectors()]
         return heaps + [{"Xmx": "256m", "gc": gc, "ReservedCodeCacheSize": cache}
                         for cache in ("17m", "63m", "125m", "239m", "241m") for gc in self._collectors()]
 
     def drawn(self, chance: random.Random) -> Settings:
-        """Settings as nobody would think of them."""
+        """Random settings."""
         step = chance.choice([1, 1, 2, 64, 128, 1024])
         heap = max(24, int(2 ** chance.uniform(5, 17)) // step * step)
         if chance.random() < 0.2:
@@ -83,7 +83,7 @@ class Jvm:
 
     @staticmethod
     def _others(heap: int) -> list[tuple[float, int, str, list[object]]]:
-        """How often, from which version on, name and values."""
+        """Further settings: likelihood, first version, name and values."""
         regions = [f"{1 << power}m" for power in range(10) if 1 << power <= heap // 16]
         caches = ["16m", "17m", "40m", "48m", "63m", "64m", "100m", "239m", "240m", "241m", "300m", "512m", "1g", "2g"]
         return [

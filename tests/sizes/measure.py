@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Holds the sizes that hugeplan reckons against what real servers ask for.
+"""Compares the sizes that hugeplan computes with the memory that real servers request.
 
     tests/sizes/measure.py --meter LIBRARY --hugeplanctl PROGRAM [--settings N] [--seed N] [--cache DIR]
                            [--record FILE] [ENGINE[-VERSION]...]
 
-Servers are fetched once, into the cache. For each version: its grid, and N random settings. A setting for which
-the server asks for more than hugeplan says is a failure, and one that hugeplan puts more than 2 % and 8 pages
-above. --record writes some of what was measured, for the test that is run without servers; lines of versions that
-were not measured now stay.
-"""
+Servers are fetched once, into the cache. Each version is measured with a grid of settings and with N random ones. It
+is a failure if the server requests more than hugeplan's size, or if the size is more than 2 % and 8 pages above the
+request. --record writes some of the measurements for the unit test; lines of other versions stay. """
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Said before the imports: no __pycache__ in the source tree.
+# Before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
 from jvm import Jvm  # noqa: E402
@@ -42,7 +40,7 @@ RECORDED_SHARE = 0.3
 
 @dataclass
 class Tally:
-    """What came out for one version."""
+    """The results for one version."""
 
     under: list[str] = field(default_factory=list)
     far: list[str] = field(default_factory=list)
@@ -51,7 +49,7 @@ class Tally:
     most: int = 0
 
     def add(self, settings: Settings, needed: int, said: int) -> None:
-        text = f"{_text(settings)}: {needed} pages, hugeplan says {said}"
+        text = f"{_text(settings)}: {needed} pages, the size is {said}"
         self.exact += said == needed
         self.above += said > needed
         self.most = max(self.most, said - needed)
@@ -116,7 +114,7 @@ def _lines_of_others(record: Path, servers: list[Server]) -> list[str]:
 
 def _header() -> str:
     return ("# SPDX-License-Identifier: LGPL-2.1-or-later\n"
-            "# Made by tests/sizes/measure.py --record: engine, version, settings, bytes that the server asks for.\n")
+            "# Made by tests/sizes/measure.py --record: engine, version, settings, bytes that the server requests.\n")
 
 
 def _parse_arguments() -> argparse.Namespace:

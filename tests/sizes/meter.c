@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Preloaded into a database server (LD_PRELOAD): tells what shared memory and what huge pages it asks for, so
+/* Preloaded into a database server (LD_PRELOAD): records the shared memory and the huge pages that the server requests, so
  * that thousands of settings can be measured without a pool and without root.
  *
- * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
- * mapping of more than a MiB (with one of a MiB PostgreSQL 18 tries io_uring), "huge BYTES" for one of huge pages,
- * "segment BYTES" for a System V segment of them, and "held BYTES" whenever the program has more pages of 2M than
- * ever before: those of its mappings, less what it unmaps or maps anew, those of a file of huge pages that it
- * mapped or allocated, and those of its segments.
- * SIZE_METER says what happens then:
- *   stop    the first "shared" ends the program: what it would do with the memory does not matter
- *   refuse  huge pages are refused, as by a kernel that has none
- *   play    those of 2M are given as small pages, as by a kernel that has enough of them and no others
- * SIZE_METER_CPUS, where it is set: so many processors the program finds, at least those that there are. */
+ * Each request becomes a line of the file SIZE_METER_FILE: "shared BYTES" for an anonymous shared mapping of more than 1 MiB
+ * (PostgreSQL 18 tests io_uring with one of 1 MiB), "huge BYTES" for a mapping of huge pages, "segment BYTES" for a System V
+ * segment of huge pages, and "held BYTES" whenever the program has more pages of 2M than ever before: those of its mappings,
+ * less those that it unmaps or maps again, of a file of huge pages that it has mapped or allocated, and of its segments.
+ * SIZE_METER is the reaction:
+ *   stop    the first "shared" ends the program
+ *   refuse  requests for huge pages fail, as on a kernel without any
+ *   play    requests for pages of 2M get small pages; requests for other sizes fail
+ * SIZE_METER_CPUS, if set, is the number of CPUs that the program sees, but at least the real number. */
 
-/* Else mmap would be called mmap64 here. */
+/* Otherwise the compiler would call mmap mmap64. */
 #undef _FILE_OFFSET_BITS
 
 #include <dlfcn.h>
@@ -48,7 +47,7 @@ enum {
         SEGMENTS_FROM = FILES_FROM / 2 * 3,
 };
 
-/* As it was before glibc 2.34: servers come with a C library of their own. */
+/* The symbol of glibc before 2.34, because servers come with a C library of their own. */
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
 typedef void *MapCall(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -74,7 +73,7 @@ static bool is_mode(const char *mode) {
         return given && strcmp(given, mode) == 0;
 }
 
-static void tell(const char *what, size_t bytes) {
+static void record(const char *what, size_t bytes) {
         const char *path = getenv("SIZE_METER_FILE");
         char line[64];
         int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
@@ -88,7 +87,7 @@ static void tell(const char *what, size_t bytes) {
         close(fd);
 }
 
-/* From page FIRST on, the pages that BYTES touch. */
+/* Sets or clears the pages of BYTES bytes from page FIRST on. */
 static void hold(size_t first, size_t bytes, bool is_held) {
         size_t end = first + (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
@@ -103,7 +102,7 @@ static void hold(size_t first, size_t bytes, bool is_held) {
         }
         if (held.pages > held.most) {
                 held.most = held.pages;
-                tell("held", held.most * PAGE_BYTES);
+                record("held", held.most * PAGE_BYTES);
         }
         pthread_mutex_unlock(&held.lock);
 }
@@ -122,8 +121,8 @@ static bool is_of_2m(unsigned flags) {
         return logarithm == 0 || logarithm == PAGE_SHIFT;
 }
 
-/* What private mappings are mapped from: an empty file of this name, for Java up to 16 looks for "hugepage" in
- * /proc/self/maps. */
+/* Private mappings are made of an empty file of this name, because Java up to 16 searches /proc/self/maps for
+ * "hugepage". */
 static int file_of_zeros(void) {
         static int fd = -1;
 
@@ -135,7 +134,7 @@ static int file_of_zeros(void) {
         return fd;
 }
 
-/* At the beginning of a page, as the kernel places huge ones. */
+/* The mapping begins at a multiple of 2M, as one of huge pages does. */
 static void *map_aligned(MapCall *next, void *address, size_t bytes, int protection, int flags) {
         int fd = flags & MAP_PRIVATE ? file_of_zeros() : -1;
         char *given;
@@ -165,12 +164,12 @@ __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, i
         if (!next)
                 next = (MapCall *) dlsym(RTLD_NEXT, "mmap");
         if ((flags & MAP_SHARED) && (flags & MAP_ANONYMOUS) && bytes > SHARED_MIN_BYTES) {
-                tell("shared", bytes);
+                record("shared", bytes);
                 if (is_mode("stop"))
                         _exit(EXIT_SUCCESS);
         }
         if (is_huge) {
-                tell("huge", bytes);
+                record("huge", bytes);
                 if (!is_mode("play") || !is_of_2m((unsigned) flags)) {
                         errno = ENOMEM;
                         return MAP_FAILED;
@@ -207,12 +206,12 @@ __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int f
         if (!next)
                 next = (SegmentCall *) dlsym(RTLD_NEXT, "shmget");
         if (flags & SHM_HUGETLB) {
-                tell("segment", bytes);
+                record("segment", bytes);
                 if (!is_mode("play")) {
                         errno = ENOMEM;
                         return -1;
                 }
-                /* One behind the other, above all files: nobody looks when they go. */
+                /* Segments get numbers above all files; their removal is not recorded. */
                 static atomic_size_t end = SEGMENTS_FROM;
                 size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
@@ -251,27 +250,27 @@ static long create_huge_file(SystemCall *next, long name, unsigned flags) {
         return huge_file;
 }
 
-/* How many processors there are to be, 0: as many as there are. */
-static unsigned long told_cpus(void) {
+/* The number of CPUs that the program should see; 0: the real number. */
+static unsigned long wanted_cpus(void) {
         const char *given = getenv("SIZE_METER_CPUS");
 
         return given ? strtoul(given, NULL, 10) : 0;
 }
 
 __attribute__((visibility("default"))) int get_nprocs(void) {
-        return told_cpus() > 0 ? (int) told_cpus() : (int) sysconf(_SC_NPROCESSORS_ONLN);
+        return wanted_cpus() > 0 ? (int) wanted_cpus() : (int) sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 __attribute__((visibility("default"))) int sched_getaffinity(pid_t process, size_t bytes,
                                                              cpu_set_t *ret) {
         long n = syscall(SYS_sched_getaffinity, process, bytes, ret);
 
-        for (unsigned long cpu = 0; n > 0 && cpu < told_cpus(); cpu++)
+        for (unsigned long cpu = 0; n > 0 && cpu < wanted_cpus(); cpu++)
                 CPU_SET_S(cpu, bytes, ret);
         return n < 0 ? -1 : 0;
 }
 
-/* Java's ZGC has these two by number. */
+/* Java's ZGC calls memfd_create and fallocate by number. */
 __attribute__((visibility("default"))) long syscall(long number, ...) {
         static SystemCall *next;
         va_list list;

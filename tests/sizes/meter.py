@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs programs with the preloaded meter (meter.c), as a user without rights."""
+"""Runs programs with the preloaded meter (meter.c), as a user without privileges."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# As the engine has them: name and value.
+# Names of the engine's settings, and values.
 Settings = dict[str, str]
 
-# A pool of 16G on a machine that does other things.
+# Enough for a pool of 16G on a busy machine.
 PATIENCE_SEC = 300
-# Who servers run as where this runs as root: they refuse root.
+# The user of the servers if this runs as root, because servers refuse root.
 USER = "nobody"
 
 
 def started(directory: Path, program: Path) -> list[Path | str]:
-    """How a program in this directory is started: by the loader of the C library that came with it, if one did."""
+    """The command line of a program in DIRECTORY: by the loader of the C library that came with it, if there is one."""
     for loader in directory.glob("**/x86_64-linux-gnu/ld-linux-*.so.*"):
         return [loader, "--library-path", f"{loader.parent}:{directory}/usr/lib/x86_64-linux-gnu", program]
     return [program]
 
 
 class Meter:
-    """WORK is a directory of the user that programs run as."""
+    """Runs programs as USER, in the directory WORK."""
 
     def __init__(self, library: Path, work: Path) -> None:
         self._library = library.resolve()
@@ -38,22 +38,22 @@ class Meter:
         self.own(work)
 
     def own(self, directory: Path) -> None:
-        """Gives it to who the programs run as."""
+        """Changes the owner of DIRECTORY to USER."""
         if self._user:
             os.chown(directory, self._user["user"], self._user["group"])
 
     def run(self, command: Sequence[Path | str]) -> None:
-        """Without the meter; it must succeed."""
+        """Runs a command without the meter, which must succeed."""
         subprocess.run(command, check=True, capture_output=True, env=self._environment({}), **self._user)
 
     def requests(self, command: Sequence[Path | str], mode: str) -> list[tuple[str, int]]:
-        """What the program asks for until it ends: ("shared", BYTES), ..."""
+        """The requests of the program until it ends: ("shared", BYTES), ..."""
         self._metered(command, mode)
         return self._lines()
 
     def held(self, command: Sequence[Path | str], cpus: str = "", fails: bool = False) -> int | None:
-        """The most bytes of huge pages that the program has at a time. None where it fails; or, if it always does,
-        where it had none. CPUS: so many processors it finds."""
+        """The most bytes of huge pages that the program has at a time. None if it fails; or, for a program that always
+        FAILS, if it had none. CPUS: the number of processors that the program sees."""
         code = self._metered(command, "play", cpus)
         most = max((size for what, size in self._lines() if what == "held"), default=0)
         return (most or None) if fails else most if code == 0 else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""MariaDB and MySQL: the huge pages that a server has by the time its buffer pool and its caches are there."""
+"""MariaDB and MySQL: the huge pages that a server has mapped when it has allocated its buffer pool and its caches."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from meter import Meter, Settings, started
 
 KB, MB = 1 << 10, 1 << 20
 
-# What a pool does not take is not touched but for the descriptors of its blocks: 1.5 % of it.
+# Of a buffer pool in small pages only the descriptors of its blocks are touched, 1.5 % of it.
 POOL_MAX_SHIFT = 34
 
 
 class _Server:
-    """A server with a data directory of its own, which it keeps as it is."""
+    """A server with a data directory, which the measurements do not change."""
 
     PROGRAM: str
     CREATE: tuple[str, ...]
@@ -34,14 +34,14 @@ class _Server:
         meter.run([*self._command, *self.CREATE])
 
     def bytes_of(self, settings: Settings) -> int | None:
-        """The most that it has at a time; None where it refuses the settings."""
+        """The most bytes of huge pages at a time; None if the server refuses the settings."""
         options = [f"--{name}={value}" for name, value in settings.items() if name != "host_cpus"]
         return self._meter.held([*self._command, *self.START, "--large-pages", *options],
                                 settings.get("host_cpus", ""), self.FAILS)
 
 
 class MariaDB(_Server):
-    """It starts, finds nothing to execute, and ends."""
+    """mariadbd --bootstrap, which ends after a start without statements."""
 
     PROGRAM = "mariadbd"
     CREATE = ("--bootstrap",)
@@ -50,12 +50,12 @@ class MariaDB(_Server):
 
     @property
     def _pool_min(self) -> int:
-        """In some versions less is mapped in chunks of less than a page."""
+        """The smallest pool: some versions map a smaller one in chunks of less than a page."""
         has_small_chunks = (10, 8) <= self._version < (10, 11, 12) or (11,) <= self._version < (11, 4, 6)
         return 128 * MB if has_small_chunks else 5 * MB
 
     def grid(self) -> list[Settings]:
-        """Pools at every power of two and about it; caches likewise, beside a small pool."""
+        """Pools at and near every power of two, and caches at every power of two with a small pool."""
         pools = [(1 << power) + near * MB for power in range(21, POOL_MAX_SHIFT + 1) for near in (-1, 0, 1)]
         caches = [1 << power for power in range(12, 33)]
         return ([{"innodb_buffer_pool_size": str(size)} for size in pools if size >= self._pool_min]
@@ -64,7 +64,7 @@ class MariaDB(_Server):
                    for size in caches if size >= 128 * KB])
 
     def drawn(self, chance: random.Random) -> Settings:
-        """Settings as nobody would think of them."""
+        """Random settings."""
         settings = {"innodb_buffer_pool_size": str(max(_drawn_size(chance, 23, 33), self._pool_min))}
         for likelihood, name, values in (
             (0.4, "innodb_log_buffer_size", [_drawn_size(chance, 18, 29)]),
@@ -84,7 +84,7 @@ class MariaDB(_Server):
 
 
 class MySQL(_Server):
-    """It ends when it finds the tablespace of another size than it was told: the pool is there by then."""
+    """mysqld with a wrong size of the tablespace, so that it ends after it has allocated the pool."""
 
     PROGRAM = "mysqld"
     CREATE = ("--initialize-insecure", "--secure-file-priv=")
@@ -92,14 +92,14 @@ class MySQL(_Server):
     FAILS = True
 
     def grid(self) -> list[Settings]:
-        """Pools at every power of two and about it, with processors where they matter."""
+        """Pools at and near every power of two, with several numbers of CPUs, on which large pools depend."""
         sizes = [(1 << power) + near * MB for power in range(22, POOL_MAX_SHIFT + 1) for near in (-1, 0, 1)]
         return [{"innodb_buffer_pool_size": str(size), "host_cpus": cpus}
                 for size in sizes if size >= 5 * MB
                 for cpus in (("4", "32", "256") if size >= 1 << 30 else ("4",))]
 
     def drawn(self, chance: random.Random) -> Settings:
-        """Settings as nobody would think of them."""
+        """Random settings."""
         settings = {"innodb_buffer_pool_size": str(max(_drawn_size(chance, 22, 33), 5 * MB)),
                     "host_cpus": str(chance.choice([2, 4, 8, 12, 24, 48, 64, 96, 192, 512]))}
         for likelihood, name, values in (
@@ -116,6 +116,6 @@ class MySQL(_Server):
 
 
 def _drawn_size(chance: random.Random, low: int, high: int) -> int:
-    """Between these powers of two; half of them as people write them, in MiB."""
+    """A size between 2^LOW and 2^HIGH; half of them are whole MiB, as in most configurations."""
     size = int(2 ** chance.uniform(low, high))
     return size // MB * MB if chance.random() < 0.5 and size >= MB else size

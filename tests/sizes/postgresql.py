@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PostgreSQL: what its one segment takes. It is mapped as soon as its size is known, and there it ends."""
+"""PostgreSQL: the size of its shared memory segment. The meter ends the server when it maps the segment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BLOCK = 8 * KB
 
 
 class PostgreSQL:
-    """A server with a data directory of its own."""
+    """A server with a data directory."""
 
     def __init__(self, directory: Path, version: str, work: Path, meter: Meter) -> None:
         self.version = version
         self._bin = directory / "bin"
         self._server = [self._bin / "postgres"]
-        # One that has io_uring, for such settings.
+        # The server for settings that need io_uring.
         self._ring_server = [argument for path in directory.glob("debian/**/bin/postgres")
                              for argument in started(directory / "debian", path)]
         self._meter = meter
@@ -33,11 +33,11 @@ class PostgreSQL:
         return int(self.version.split(".")[0])
 
     def bytes_of(self, settings: Settings) -> int | None:
-        """What it asks for; None where it refuses the settings."""
+        """The size of the segment; None if the server refuses the settings."""
         server = self._ring_server if settings.get("io_method") == "io_uring" else self._server
         command = [*server, "-D", self._data, "-c", "huge_pages=off", "-c", "listen_addresses=",
                    "-c", f"unix_socket_directories={self._data}"]
-        # Else 9.6 refuses WAL senders.
+        # 9.6 refuses WAL senders with its default.
         given = {"wal_level": "replica", **settings}
         for name, value in given.items():
             command += ["-c", f"{name}={value}"]
@@ -46,7 +46,7 @@ class PostgreSQL:
         return next((size for what, size in asked if what == "shared"), None)
 
     def grid(self) -> list[Settings]:
-        """Every power of two and its neighbours, with what a server has by itself."""
+        """shared_buffers at and beside every power of two, with the defaults of all other settings."""
         return [
             {"shared_buffers": f"{(1 << power) // KB + near * 8}kB"}
             for power in range(17, 41)
@@ -55,7 +55,7 @@ class PostgreSQL:
         ]
 
     def drawn(self, chance: random.Random) -> Settings:
-        """Settings as nobody would think of them."""
+        """Random settings."""
         draw = _Draw(chance, self.major)
         draw.size("shared_buffers", BLOCK * int(2 ** chance.uniform(10, 24)))
         draw.always("max_connections", chance.choice([20, 100, 200, 500, 1000, 3000]) + chance.randrange(50))

