@@ -4,10 +4,9 @@
 
     scripts/lib/count_tests.py BUILD-DIR [--no-privileged-skips]
 
-Meson counts programs, and counts a program as passed if its cases skipped themselves. Prints
-"PASSED FAILED SKIPPED", then a line for each program with failed or skipped cases. With
---no-privileged-skips, skipped cases of suites that need root and a real kernel count as failed.
-"""
+Meson counts programs, and counts a program as passed if its cases skipped themselves. Prints "PASSED FAILED SKIPPED",
+then a line for each program with failed or skipped cases. With --no-privileged-skips, skipped cases of suites that
+need root and a real kernel count as failed. """
 
 from __future__ import annotations
 
@@ -34,9 +33,7 @@ class Count:
     skipped: int
 
     def __add__(self, other: Count) -> Count:
-        return Count(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
     def __str__(self) -> str:
         skipped = f", {self.skipped} skipped" if self.skipped else ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""No sentence says more than was looked at. Each text of what import, check, verify, plan and status say of a host that
-has a word such as "nothing" or "never" stands in the table here, beside what it is known by; others are refused.
+"""Messages do not claim more than was examined. Each text of import, check, verify, plan and status with a word such as
+"nothing" or "never" has a row here that names the evidence; others are refused.
 
 usage: check_absolutes.py SRC-DIR
 """
@@ -21,39 +21,39 @@ COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
-# What a text begins with, or has, and what it is known by.
+# A part of the text, and the evidence.
 KNOWN = {
-    # What was looked at is named in the sentence itself.
+    # The sentence itself names what was examined.
     "nothing that was read sets as many": "the places that import lists",
     "Nothing that was looked at sets pools": "the places that import lists",
     "no unit that was read starts": "unit files, .wants directories",
-    "no databases were found that hugeplan knows": "what import has found",
-    "No databases were found that take huge pages": "what import has found",
-    # The configuration, or the plan that was made of it.
+    "no databases were found that hugeplan knows": "the result of import",
+    "No databases were found that take huge pages": "the result of import",
+    # The configuration, or its plan.
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",
     "no instance is described": "the configuration",
     "and no instance of that name": "the configuration",
     "o instances are described in /etc/hugeplan.d": "the configuration",
-    "belong to no instance": "the configuration, and the units that hold the pages",
+    "belong to no instance": "the configuration, and the units that use the pages",
     "none of the databases that are described runs": "the configuration, and the units' control groups",
     "the plan needs nothing on the kernel command line": "the plan",
-    "for the units that want none": "the remedy: what the administrator wants",
-    "If nothing needs these pages": "the remedy: what the administrator knows",
-    # What hugeplanctl itself has done, or does.
-    "There is nothing to write": "what was to be written",
-    "the reload is refused, and nothing was changed": "what the daemon has answered",
-    "and changes nothing else": "what --write does",
-    "Nothing was written": "what plan does",
+    "for the units that want none": "a remedy, for the administrator to decide",
+    "If nothing needs these pages": "a remedy, for the administrator to decide",
+    # Actions of hugeplanctl itself.
+    "There is nothing to write": "the files to write",
+    "the reload is refused, and nothing was changed": "the daemon's answer",
+    "and changes nothing else": "the effect of --write",
+    "Nothing was written": "the effect of plan",
     "No pool has or gets any pages": "the kernel's counts, and the plan",
     "Nothing can be changed, though not every instance": "the plan",
     "nothing to do": "the plan",
-    "Nothing was measured yet": "what is learned and counted, in the instance's directory",
-    "Nothing was learned yet": "the same",
+    "Nothing was measured yet": "90-learned.conf of the instance",
+    "Nothing was learned yet": "90-learned.conf of the instance",
     # Counts of the kernel.
     "planned for no instance and not in use": "the plan, and the kernel's counts of free and reserved pages",
     "never touched": "the kernel's counts of reserved and used pages",
     "next to nothing": "arithmetic of page tables",
-    # What a process is in, by its control group.
+    # The control group of a process.
     "runs in no service": "its control group",
     "in no unit of the host": "its control group",
     # The files that were read.
@@ -61,7 +61,7 @@ KNOWN = {
     "Oracle ships no unit": "the product",
     "it needs none: it takes no reserved huge pages": "the product's documentation",
 }
-# Words that stand alone: values of transparent huge pages and of other files, cells of tables.
+# Texts of one word: values of transparent huge pages and of other files, cells of tables.
 WORDS = {"never", "always", "none", "nothing", "nobody", "NONE", "no unit"}
 
 
@@ -83,8 +83,8 @@ def check(src: pathlib.Path) -> list[str]:
             row = is_known(literal)
             used.add(row)
             if row is None:
-                problems.append(f"{path.relative_to(src)}: \"{literal}\" is absolute: say what was looked at, add a row")
-    return problems + [f"no text has \"{row}\" any more: take the row out" for row in KNOWN.keys() - used]
+                problems.append(f"{path.relative_to(src)}: \"{literal}\" is absolute: name what was examined, and add a row")
+    return problems + [f"no text has \"{row}\": remove the row" for row in KNOWN.keys() - used]
 
 
 def self_test() -> None:

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""ansible-lint, with its strictest profile, has nothing to say about the role, and every variable of it
-is described where people and Ansible look. Where ansible-lint is not installed the test is skipped (77)
-after the second part; with CI=true that is a failure.
+"""ansible-lint with its strictest profile finds no problem in the role, and every variable is described in README.md
+and in the role's argument specification. Without ansible-lint the test is skipped (77) after the second part.
 
 usage: check_ansible.py SOURCE-DIR
 """
@@ -25,14 +24,12 @@ SPECIFICATION = re.compile(r"^ {6}(hugeplan_\w+):\n(?: {8}.*\n)*? {8}default: (.
 
 
 def lint(linter: str, directory: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    """Without the network, and with what it keeps for itself in a directory that goes away."""
+    """Runs ansible-lint without the network, and with its caches in a temporary directory."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-ansible-lint-") as home:
         environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache",
                        "ANSIBLE_HOME": f"{home}/ansible", "NO_COLOR": "1"}
-        return subprocess.run([linter, "--offline", "--profile", "production", "--strict",
-                               "--nocolor", "-p"],
-                              cwd=directory, env=environment, check=False, capture_output=True,
-                              text=True)
+        return subprocess.run([linter, "--offline", "--profile", "production", "--strict", "--nocolor", "-p"],
+                              cwd=directory, env=environment, check=False, capture_output=True, text=True)
 
 
 def main() -> int:
@@ -47,9 +44,9 @@ def main() -> int:
     for name in names:
         default = re.search(rf"^{name}: (.*)$", defaults, re.MULTILINE)
         if not default or specified.get(name) != default[1]:
-            problems.append(f"meta/argument_specs.yml: {name} has another default, or none")
+            problems.append(f"meta/argument_specs.yml: {name} has no default, or a different one")
     problems += [f"defaults/main.yml: {name} is missing" for name in specified.keys() - set(names)]
-    problems = problems if len(names) > 5 else ["the pattern for variables must be fixed"]
+    problems = problems if len(names) > 5 else ["the pattern VARIABLE no longer matches"]
     print("\n".join(problems))
     if problems:
         return 1

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""docs/performance.md is a page of scripts/bench: its rows are those that are wanted, its plots are there and no others;
-what is compared with is installed by --install; what is missing is named; and a page that is made has what was measured,
-and says which verdicts turned.
+"""docs/performance.md has the rows of goals.py and the existing plots; --install installs all compared programs; a
+missing program is named; and a made page has what was measured, and the verdicts that differ from the page before.
 
 usage: check_bench.py SOURCE-DIR
 """
@@ -20,7 +19,7 @@ from typing import Any
 sys.dont_write_bytecode = True
 
 PROGRAM = re.compile(r"""(?:find_program|other)\(\s*["'][\w-]+["'], ["']([\w-]+)["']|apt-get install ([\w-]+)\)""")
-# Part of every host that runs hugeplan.
+# Installed on every host with hugeplan.
 EVERYWHERE = {"systemd"}
 
 
@@ -31,14 +30,14 @@ def wrong_rows(text: str, groups: Any, document: Any, goals: Any) -> list[str]:
                  if f"\n`scripts/bench {name}`\n" not in text]
     wanted = [(goal.what, goal.wanted) for goal in goals.GOALS.values()]
     if document.glance(text, 2) != wanted:
-        problems.append("docs/performance.md: the rows at the top are not those of goals.py; make the page anew")
+        problems.append("docs/performance.md: the rows at the top are not those of goals.py; make the page again")
     return problems
 
 
 def wrong_figures(root: pathlib.Path, text: str) -> list[str]:
     linked = set(re.findall(r"\]\((figures/[^)]+)\)", text))
     there = {f"figures/{path.name}" for path in (root / "docs/figures").glob("*")}
-    return [f"docs/{name}: no page shows it" for name in sorted(there - linked)] + \
+    return [f"docs/performance.md does not show {name}" for name in sorted(there - linked)] + \
            [f"docs/performance.md: there is no {name}" for name in sorted(linked - there)]
 
 
@@ -47,7 +46,7 @@ def not_installed(root: pathlib.Path) -> list[str]:
               for match in PROGRAM.finditer(path.read_text(encoding="utf-8"))} - EVERYWHERE
     words = set(re.findall(r"[\w-]+", (root / "scripts/lib/install-peers").read_text(encoding="utf-8")))
     problems = [f"scripts/lib/install-peers does not install {name}" for name in sorted(needed - words)]
-    return problems if len(needed) >= 4 else ["the pattern for programs must be fixed"]
+    return problems if len(needed) >= 4 else ["the pattern PROGRAM no longer matches"]
 
 
 def missing_is_named(report_module: Any) -> list[str]:
@@ -59,11 +58,11 @@ def missing_is_named(report_module: Any) -> list[str]:
         report.compare("A job", "ms", [report_module.Way("ours", lambda: 1.0), report_module.Way("theirs", fail)], 3)
     named = ["not installed (apt-get install other)" in text
              for text in (said.getvalue(), " ".join(report.missing), str(report.items[0].rows[1]))]
-    return [] if all(named) else [f"what is not installed is not named: {said.getvalue()}"]
+    return [] if all(named) else [f"a missing program is not named: {said.getvalue()}"]
 
 
 def made_page(document: Any, groups: Any, goals: Any, report_module: Any) -> list[str]:
-    """A group with a table and a plot; then again on another machine, where it misses its goal."""
+    """A page of one group with a table and a plot, made again on another machine, where the group misses its goal."""
     goal = next(goal for goal in goals.GOALS.values() if goal.group == "status" and goal.unit == "x")
     with tempfile.TemporaryDirectory() as directory:
         file = pathlib.Path(directory, "performance.md")
@@ -82,9 +81,9 @@ def made_page(document: Any, groups: Any, goals: Any, report_module: Any) -> lis
               f"|ours|2.00|1.00 … 3.00|{goal.show(goal.limit * 2)}|{goal.wanted}|no|", "(figures/made-up.svg)",
               "The page before was measured on a host These verdicts are others",
               f"- {goal.what}: {goal.show(goal.limit * 2)} here, {goal.show(goal.limit * 0.5)} there", "Not measured in this run"]
-    problems = [f"a page that was made has not: {text}" for text in wanted if text not in found]
+    problems = [f"the made page does not have: {text}" for text in wanted if text not in found]
     if list(plots) != ["made-up.svg"] or "<circle" not in plots["made-up.svg"]:
-        problems.append(f"a page that was made has the plots {sorted(plots)}")
+        problems.append(f"the made page has the plots {sorted(plots)}")
     return problems
 
 

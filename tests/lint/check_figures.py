@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How large the house is, as a table with the limit of each figure; a figure above its limit fails. A change that brings
-one down lowers its limit.
+"""The size of the project, as a table with the limit of each figure; a figure above its limit fails. A change that
+reduces a figure lowers its limit.
 
 usage: check_figures.py BUILD-DIR SOURCE-DIR
 """
@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-# Said before the imports: no __pycache__ in the source tree.
+# Before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
 import check_layers  # noqa: E402
@@ -31,7 +31,7 @@ LIMITS = {
     "words of manuals": 17_800,
     "verbs": 16,
 }
-# Whose structs are kept from one event to the next, apart from those that are made for a call and dropped after it.
+# The rooms whose structs are kept from one event to the next, except for those that live for one call.
 STATEFUL_ROOMS = ("keeper", "daemon", "ipc")
 FOR_A_CALL = {"Gate", "GateView", "Look", "PoolMove", "KeeperEvent", "HistoryFigures"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -50,7 +50,7 @@ def files_of(top: pathlib.Path, *suffixes: str) -> list[pathlib.Path]:
 
 
 def members(body: str) -> list[tuple[str, str]]:
-    """The type and the declarators of each field; an enum in its place is one."""
+    """The type and declarators of each field; an anonymous enum is one field."""
     fields = []
     for field in ENUM.sub("enum", COMMENT.sub("", body)).split(";"):
         words = field.split()
@@ -61,7 +61,7 @@ def members(body: str) -> list[tuple[str, str]]:
 
 
 def parts(body: str) -> list[str]:
-    """The body of a struct, and those of the structs in it, each of which is one field of its own."""
+    """The body of a struct, in which a nested struct is one field, and the bodies of the nested structs."""
     found = []
     body = ENUM.sub("enum", COMMENT.sub("", body))
     while match := INNER.search(body):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""clang-format knows our loops, and has nothing to say about the sources. Skips (77) where it is not installed.
+"""clang-format changes no source, and .clang-format lists the loop macros. Skips (77) without clang-format.
 
 usage: check_format.py SOURCE-DIR
 """
@@ -17,7 +17,7 @@ LOOP = re.compile(r"^#define (\w+)\([^)]*\)[ \t\\\n]*for \(", re.MULTILINE)
 
 
 def unknown_loops(texts: list[str], style: str) -> set[str]:
-    """Macros that begin with "for (", and whose bodies clang-format would not indent."""
+    """Macros that begin with "for (" and are not listed, so that clang-format would not indent their bodies."""
     return {name for text in texts for name in LOOP.findall(text)} - set(re.findall(r"'(\w+)'", style))
 
 

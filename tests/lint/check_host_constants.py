@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""No constant of src/ stands for something of the host: its base page, what a page table maps, its default size of huge
-pages. These are asked of the topology, where they may be unknown. What looks like one, and is none, is a row here.
+"""src/ has no constants for properties of the host: its base page size, the memory that a page table maps, its
+default huge page size. The topology has these, or says that they are unknown. A constant that only looks like one has
+a row here.
 
 usage: check_host_constants.py SOURCE-DIR
 """
@@ -15,18 +16,18 @@ import sys
 SUSPECT = re.compile(
     r"\b4 ?\* ?(?:KIB|1024\b(?! ?\*))|(?<!\d )\b2 ?\* ?MIB|\b4 ?(?:K|KiB|kB)\b|/ ?512\b|(?:<<|>>) ?(?:12|21)\b|_SC_PAGE_?SIZE|getpagesize"
     r"|\bPAGE_S(?:IZE|HIFT)\b|(?i:page).*\b4096\b|\b4096\b.*(?i:page)")
-# File, what stands in the line, and what it is instead.
+# File, a part of the line, and the meaning of the constant.
 ALLOWED = [
-    ("host/probe.c", "sysconf(_SC_PAGESIZE)", "the one place that asks"),
+    ("host/probe.c", "sysconf(_SC_PAGESIZE)", "the topology's own query"),
     ("ipc/varlink_server.c", "others_message_bytes", "a message"),
     ("ipc/varlink_server.h", "of others than root 4 KiB", "a message"),
-    ("engines/generic/generic_finder.c", "segment->size_bytes <", "smaller segments are not looked at"),
+    ("engines/generic/generic_finder.c", "segment->size_bytes <", "smaller segments are ignored"),
     ("engines/jvm/jvm_options.c", "segmented_bytes", "CodeCache's own"),
-    ("engines/jvm/jvm_formula.c", "minimum = 2 * MIB", "the least that Java takes"),
+    ("engines/jvm/jvm_formula.c", "minimum = 2 * MIB", "Java's minimum"),
     ("engines/jvm/jvm_formula.c", "GC_ZGC", "ZGranuleSize"),
     ("engines/jvm/jvm_formula.c", "[UNIT_CARDS] = 4 * KIB", "bytes for a card of CMS"),
-    ("engines/mysql/mariadb_formula.c", "LOG_BUFFER_MIN_BYTES", "the least that MariaDB takes"),
-    ("engines/mysql/mariadb_formula.c", "minimum = 2 * MIB", "the least that MariaDB takes"),
+    ("engines/mysql/mariadb_formula.c", "LOG_BUFFER_MIN_BYTES", "MariaDB's minimum"),
+    ("engines/mysql/mariadb_formula.c", "minimum = 2 * MIB", "MariaDB's minimum"),
     ("engines/mysql/mariadb_formula.c", "RECOVERY_BUFFER_BYTES", "MariaDB's own"),
     ("engines/mysql/mysql_formula.c", "minimum = 4 * KIB", "innodb_page_size"),
     ("engines/mysql/mysql_formula.c", "write 4K, 8K", "innodb_page_size"),
@@ -48,10 +49,10 @@ def main() -> list[str]:
             used |= rows
             if not rows:
                 problems.append(f"{path}:{number}: a constant for something of the host? {line.strip()}")
-    problems += [f"{__file__}: nobody needs the row {row[:2]}" for row in ALLOWED if row not in used]
+    problems += [f"{__file__}: no line needs the row {row[:2]}" for row in ALLOWED if row not in used]
     for line in ("x = 4 * KIB;", "MAX(page, UINT64_C(4096))", "with pages of 4K", "bytes / 512", "else 2 * MIB"):
         if not SUSPECT.search(line):
-            problems.append(f"{__file__}: it would not notice '{line}'")
+            problems.append(f"{__file__}: the pattern does not match '{line}'")
     return problems
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The order of the rooms: none includes what stands behind it, every include names its room, no file
-includes or calls itself by way of others, and paths of the kernel stand in one place. And their size: a folder that
-has become too full, or a file that has become too long, wants to be two.
+"""The order of the rooms: a room includes only itself and earlier rooms, every include names its room, no file
+includes or calls itself by way of others, and paths of the kernel are in one file. And their size: the number of
+files in a folder, and of lines in a file, is limited.
 
 usage: check_layers.py SRC-DIR
 """
@@ -17,7 +17,7 @@ import tempfile
 
 # Each room may include itself and the rooms before it.
 PURE = ("base", "model", "read", "engines", "config", "demand", "plan", "status", "units", "check", "render")
-# Effects: what each of these may include besides itself.
+# Rooms with effects: what each may include besides itself.
 EFFECTS = {
     "runtime": {"base"},
     "host": set(PURE) - {"check", "render"} | {"runtime"},
@@ -33,14 +33,14 @@ MAY_INCLUDE = {
     **{room: others | {room} for room, others in EFFECTS.items()},
     **{room: {*PURE, *EFFECTS, room} for room in PROGRAMS},
 }
-# Of what is known of a product, the rules are of this room.
+# Files of an engine whose name ends so belong to another room.
 PART_ROOMS = {"rules": "check"}
 FILES_MAX = 25  # .c and .h, in one folder
 LINES_MAX = 600
 NAMES = "model/names.h"
 GENERATED = {"engines/engine_rows.h", "ipc/interface_texts.h"}  # in the build directory
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
-# /proc/self/fd/N is no file of the host but a way to name a descriptor.
+# /proc/self/fd/N is a name for a descriptor, and not a file of the host.
 KERNEL_PATH = re.compile(r'"/(sys|proc)/(?!self/fd/)')
 # In two parts, or reuse would read it as this file's own.
 SPDX_LINE = "/* SPDX-License-" "Identifier: LGPL-2.1-or-later */\n"
@@ -89,12 +89,12 @@ def check_sizes(sources: list[pathlib.Path], root: pathlib.Path) -> list[str]:
     problems = []
     for folder, n in sorted(collections.Counter(source.parent for source in sources).items()):
         if n > FILES_MAX:
-            problems.append(f"{folder.relative_to(root)}/: {n} files; more than {FILES_MAX} want to be two folders")
+            problems.append(f"{folder.relative_to(root)}/: {n} files; more than {FILES_MAX} must be split into two folders")
     for source in sources:
         name = source.relative_to(root).as_posix()
         n = source.read_text(encoding="utf-8").count("\n")
         if n > LINES_MAX:
-            problems.append(f"{name}: {n} lines; more than {LINES_MAX} want to be two files")
+            problems.append(f"{name}: {n} lines; more than {LINES_MAX} must be split into two files")
     return problems
 
 
@@ -104,7 +104,7 @@ def includes_of(source: pathlib.Path) -> list[str]:
 
 
 def calls_of(sources: list[pathlib.Path], root: pathlib.Path) -> dict[str, set[str]]:
-    """Which files each file calls functions of, whoever declares them."""
+    """The files whose functions each file calls, in whichever header they are declared."""
     texts = {source.relative_to(root).as_posix(): source.read_text(encoding="utf-8") for source in sources
              if source.suffix == ".c"}
     defined: dict[str, set[str]] = collections.defaultdict(set)

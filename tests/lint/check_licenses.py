@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every file of the repository that can hold a comment names its licence near its top; .reuse/dep5
-speaks for the others, and `reuse lint` finds nothing missing. Where reuse is not installed the test
-is skipped (77) after the first part; with CI=true that is a failure.
+"""Every file of the repository that can hold a comment names its licence near its top; .reuse/dep5 covers the others,
+and `reuse lint` finds no problem. Without reuse the test is skipped (77) after the first part.
 
 usage: check_licenses.py SOURCE-DIR
 """
@@ -23,19 +22,19 @@ from programs import program  # noqa: E402
 IDENTIFIER = re.compile(r"SPDX-License-" r"Identifier: LGPL-2\.1-or-later( \*/| -->| #\})?$", re.MULTILINE)
 HEAD_BYTES = 300
 
-# Inputs and expected outputs, of which every byte counts, and formats without comments.
+# Inputs and expected outputs, which cannot have a comment more, and formats without comments.
 WITHOUT_COMMENT = re.compile(
     r"tests/cases/|tests/fuzz/corpus/|tests/states/|LICENSES?(/|$)|\.reuse/"
     r"|(schema|contrib/monitoring)/.*\.json$"
     r"|debian/(changelog|copyright|source/format)$"
 )
 
-# A checkout that belongs to another user than the one who tests.
+# The checkout may belong to another user.
 GIT_SETTINGS = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
 
 def tracked_files(root: pathlib.Path) -> list[pathlib.Path]:
-    """What is in the repository, or will be; nothing in an unpacked release, which has none."""
+    """The tracked files and the new ones that are not ignored; none in an unpacked release."""
     if not (root / ".git").exists():
         return []
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]

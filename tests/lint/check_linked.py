@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which rooms the programs are linked with. Libraries are linked by member, so one call too many takes half of the tree
-along: the linker's maps tell. How much that is, check_figures.py tells.
+"""The programs are linked only with the rooms that they need. Libraries are linked by member, so one call can pull in
+many files; the linker's maps show them. check_figures.py limits their lines.
 
 usage: check_linked.py BUILD-DIR SRC-DIR
 """
@@ -32,7 +32,7 @@ PROGRAMS = {
 }
 MEMBER = re.compile(r"(\S+?\.a\.p/|\S+?\.p/)(\S+?\.c\.o)")
 PART = re.compile(r"_(traits|formula|reader|finder|rules)\.c$")
-# What stands beside the parts belongs to the reader, but for this.
+# Other files of an engine are part of the reader, with this exception.
 BESIDE = {"postgresql_segment.c": "formula"}
 
 
@@ -60,7 +60,7 @@ def check(build: pathlib.Path, src: pathlib.Path, program: str) -> list[str]:
         elif path.parts[0] == "engines" and len(path.parts) > 2 and engine_part(path.name) not in wanted.engines:
             problems.append(f"{program} is linked with {path}, and needs engines' {' and '.join(wanted.engines)} only")
     if not files:
-        problems.append(f"{program}.map names no objects of ours")
+        problems.append(f"{program}.map names no objects of the project")
     return problems
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Ids of problems come from the tables only (src/model/reason.h, src/model/problem.h), every one of
-them stands in hugeplan-rules(7), and journalctl takes the catalogue. That each has its paragraph in the
-catalogue is tested by unit/status/test_messages.c.
+"""Identifiers of problems are only in the tables (src/model/reason.h, src/model/problem.h), hugeplan-rules(7)
+describes each, and journalctl accepts the catalogue. unit/status/test_messages.c tests that each has a paragraph in
+the catalogue.
 
 usage: check_messages.py SOURCE-DIR
 """
@@ -22,7 +22,7 @@ LEAST = 40  # ids; fewer means that ROW no longer fits
 
 
 def stray_literals(root: pathlib.Path) -> list[str]:
-    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in model/problem.h"
+    return [f"{path.relative_to(root)}: {match[0]!r}: ids belong in model/problem.h"
             for path in sorted((root / "src").rglob("*.c"))
             for match in LITERAL.finditer(path.read_text(encoding="utf-8"))]
 
@@ -38,13 +38,12 @@ def undocumented(root: pathlib.Path) -> list[str]:
     words = set(re.findall(r"\*([a-z-]+)\*", page[page.index("# REASONS"):page.index("# POSTGRESQL")]))
     rows = ids(root)
     if len(rows) < LEAST:
-        return [f"only {len(rows)} ids were found; the pattern must be fixed"]
-    return [f"hugeplan-rules(7): '{each}' stands neither under REASONS nor under PROBLEMS"
-            for each in rows if each not in words]
+        return [f"only {len(rows)} ids were found; the pattern ROW no longer matches"]
+    return [f"hugeplan-rules(7): '{each}' is neither in REASONS nor in PROBLEMS" for each in rows if each not in words]
 
 
 def refused_by_journalctl(root: pathlib.Path) -> list[str]:
-    """What systemd's own reader says, and whether it lists every entry; nothing where it is absent."""
+    """Errors of journalctl for the catalogue, and entries that it does not list; none without journalctl."""
     journalctl = shutil.which("journalctl")
     if not journalctl:
         return []
@@ -56,8 +55,7 @@ def refused_by_journalctl(root: pathlib.Path) -> list[str]:
         shutil.copy(source, target)
         for action in ("--update-catalog", "--list-catalog"):
             done = subprocess.run([journalctl, f"--root={name}", "--no-pager", action],
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  check=False, timeout=60)
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60)
             if done.returncode != 0 or done.stderr:
                 return [f"journalctl {action}: {done.stderr or done.returncode}"]
     n_listed = len(re.findall(r"^[0-9a-f]{32} hugeplan: ", done.stdout, re.MULTILINE))

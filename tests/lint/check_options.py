@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Options of meson that cannot be granted are refused, and not ignored.
+"""meson setup fails with options that need something that is missing, instead of ignoring them.
 
 usage: check_options.py SOURCE-DIR
 """
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# Compiler, option, and what is said.
+# Compiler, options, and a part of the error.
 REFUSED = (
     ("gcc", ("-Dfuzz=true",), "needs clang"),
     ("gcc", ("-Dfuzz=true", "-Dtests=disabled"), "needs clang"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Proves that the rooms from base to render are pure: what their libraries take from outside must be
-neither files, time, the environment nor printing. Time, randomness and the host come in as values. And that directories
-are read in one place, by a call that tells a failure from the end (host/root/root_names.c): no program takes another.
+"""The rooms from base to render are pure: their libraries call no function for files, time, the environment or output;
+time, randomness and the host are arguments. And directories are read by one function, which distinguishes an error from
+the end (host/root/root_names.c); no program calls another one.
 
 usage: check_pure.py NM CC LIBRARY.A... -- PROGRAM...
 """
@@ -40,7 +40,7 @@ DENIED = re.compile(
     re.VERBOSE,
 )
 
-# memory.c says so and ends the process when memory runs out; size.c is where numbers are parsed.
+# memory.c prints an error and ends the process when memory is exhausted; size.c parses numbers.
 ALLOWED = {"libbase.a": {"exit", "fwrite", "stderr", "strtod", "strtoull"}}
 READS = re.compile(r"readdir(64)?(_r)?|scandir(at)?(64)?|glob(64)?|n?ftw(64)?|fts_\w+")
 PLAIN = re.compile(r"^_*(isoc\d+_)?(?P<name>.+?)(64)?(_chk|_2)?(@.*)?$")
@@ -62,7 +62,7 @@ def denied(symbols: set[str], what: re.Pattern[str] = DENIED) -> list[str]:
 
 
 def self_test(nm: str, cc: str) -> None:
-    """A file that does what is denied must be caught, and one that does not must pass."""
+    """A file that calls a denied function is noticed, and another one passes."""
     cases = {
         "int f(int x) { return __builtin_popcount(x); }": False,
         "#include <stdio.h>\nint f(char *b) { return snprintf(b, 4, \"%d\", 7); }": False,

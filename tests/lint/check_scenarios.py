@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every scenario of the boot tests can be loaded, knows every name that it uses, is for a suite that there is, and
-checks something: said in a second, not after an hour of boots.
+"""Every scenario of the boot tests can be loaded, defines every name that it uses, is for existing suites, and checks
+something. This is known in a second, and not after an hour of boots.
 
 usage: check_scenarios.py SOURCE-DIR
 """
@@ -20,7 +20,7 @@ sys.dont_write_bytecode = True
 
 
 def names_in(code: types.CodeType) -> Iterator[str]:
-    """Of what is neither local nor an attribute, in all of its functions."""
+    """The global names that CODE and its functions use."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield instruction.argval
@@ -31,7 +31,7 @@ def names_in(code: types.CodeType) -> Iterator[str]:
 def unknown_names(run: object, file: pathlib.Path) -> list[str]:
     known = vars(run.load_module(file)).keys() | vars(builtins).keys() | {"__qualname__", "__annotations__"}
     code = compile(file.read_text(encoding="utf-8"), file, "exec")
-    return [f"{file}: nothing has the name {name}" for name in sorted(set(names_in(code)) - known)]
+    return [f"{file}: {name} is not defined" for name in sorted(set(names_in(code)) - known)]
 
 
 def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list[str]:
@@ -43,9 +43,9 @@ def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list
     problems = unknown_names(run, file)
     problems += [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on} if one not in known]
     if not suites:
-        problems.append(f"{file}: is for no suite")
+        problems.append(f"{file}: no suite is given")
     if len(set(suites)) < len(suites):
-        problems.append(f"{file}: is for one suite twice")
+        problems.append(f"{file}: a suite is given twice")
     if not scenario.boots or not all(callable(boot.check) for boot in scenario.boots):
         problems.append(f"{file}: checks nothing")
     return problems

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""codespell finds nothing in what people read. Skips (77) where it is not installed.
+"""codespell finds no problem in sources, tests and documentation. Skips (77) without codespell.
 
 usage: check_spelling.py SOURCE-DIR
 """
@@ -14,7 +14,7 @@ import sys
 
 PLACES = ("src", "tests", "man", "docs", "conf", "units", "README.md", "NEWS.md", "CONTRIBUTING.md",
           "SECURITY.md", "contrib")
-# Oracle's dictionary, and words that are meant.
+# Names of Oracle and others that codespell takes for mistakes.
 WORDS = "crate,ro,te,fo,hist,ser,nd,ot,inout,nin"
 
 
@@ -26,8 +26,7 @@ def main() -> int:
         return 77
     places = [str(root / place) for place in PLACES if (root / place).exists()]
     done = subprocess.run([program, "--skip=*/corpus/*,*/cases/*,*.tsv,__pycache__",
-                           f"--ignore-words-list={WORDS}", *places], check=False,
-                          capture_output=True, text=True)
+                           f"--ignore-words-list={WORDS}", *places], check=False, capture_output=True, text=True)
     print(done.stdout[:20000], done.stderr[:2000])
     return 1 if done.returncode else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The version is the same wherever it stands, and so is the day of its release: meson.build,
-debian/changelog, hugeplan.spec, contrib/arch/PKGBUILD, NEWS.md; see "Release" in CONTRIBUTING.md.
+"""meson.build, debian/changelog, hugeplan.spec, contrib/arch/PKGBUILD and NEWS.md have the same version and date of
+release; see "Release" in CONTRIBUTING.md.
 
 usage: check_versions.py SOURCE-DIR
 """
@@ -30,7 +30,7 @@ def date_of_spec(date: str) -> str:
 
 
 def versions(texts: dict[str, str]) -> dict[str, str]:
-    """The version that each file says, by where it stands."""
+    """The version in each file, by file and place."""
     places = {
         "meson.build": r"^ *version: '([^']+)'",
         "debian/changelog": r"\Ahugeplan \(([^)]+)\)",
@@ -43,14 +43,14 @@ def versions(texts: dict[str, str]) -> dict[str, str]:
 
 
 def check_news(news: str, version: str, date: str) -> list[str]:
-    """The topmost is this version, or the next one, which nobody has released."""
+    """The topmost heading is this version, or the next one as "unreleased"."""
     headings = re.findall(r"^## (\S+) \((.*)\)$", news, re.MULTILINE)
     if headings and headings[0][0] != version and headings[0][1] == "unreleased":
         headings = headings[1:]
     if not headings or headings[0][0] != version:
         return [f"NEWS.md: there is no heading '## {version} (...)' at the top"]
     if headings[0][1] not in ("unreleased", date):
-        return [f"NEWS.md: {version} is of '{headings[0][1]}', in debian/changelog of '{date}'"]
+        return [f"NEWS.md: {version} has the date '{headings[0][1]}', debian/changelog '{date}'"]
     return []
 
 
@@ -60,14 +60,14 @@ def check(texts: dict[str, str]) -> list[str]:
     problems = [f"{place}: {other}, in meson.build {version}" for place, other in there.items() if other != version]
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         problems.append(f"meson.build: {version} is not of the form X.Y.Z")
-    # The newest entry's, as "2026-11-21".
+    # The date of the newest entry, as "2026-11-21".
     text = texts["debian/changelog"]
     line = found(r"^ -- .*>  (.*)$", text)
     parsed = email.utils.parsedate(line[0]) if line else None
     date = time.strftime("%F", parsed) if parsed else "no date"
     spec_date = date_of_spec(*found(r"^%changelog\n\* (\w+ \w+ +\d+ \d+) ", texts["hugeplan.spec"]) or ("none",))
     if spec_date != date:
-        problems.append(f"hugeplan.spec: of {spec_date}, debian/changelog of {date}")
+        problems.append(f"hugeplan.spec: the date is {spec_date}, in debian/changelog {date}")
     return problems + check_news(texts["NEWS.md"], version, date)
 
 

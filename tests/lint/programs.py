@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Programs that a lint test runs and that need not be there."""
+"""Programs that a lint test runs if they are installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SKIP = 77
 
 
 def program(name: str) -> str:
-    """Its path. Where it is not installed the test ends here, skipped; with CI=true that is a failure."""
+    """The path of the program. If it is not installed, the test ends as skipped, or as failed with CI=true."""
     path = shutil.which(name)
     if path is None:
         print(f"{name} is not installed")
