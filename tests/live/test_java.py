@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The figure for Java against a virtual machine on real huge pages of 2M.
+"""The size that hugeplanctl determines for Java, compared with a virtual machine on real huge pages of 2M.
 
 usage: HUGEPLAN_LIVE=1 test_java.py HUGEPLANCTL
 
-For each collector: with the pages that `hugeplanctl size jvm` says it has all of its memory huge, and takes hardly
-fewer. With just those that it took it has them again; with one page fewer ZGC does not start, and with the others
-some of it is small. Needs what test_live.py needs, and Java 11 or later. Else it says so and skips (77).
+For each collector: with the pages of `hugeplanctl size jvm` all of Java's memory is in huge pages, and at most a few
+pages are left. With exactly the pages that Java took, the same is true; with one page fewer ZGC does not start, and the
+other collectors fall back to small pages for a part. Needs what test_live.py needs, and Java 11 or later; skips (77).
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from shared import wait_until
+from shared import no_surplus, pools_locked, reserved, wait_until
 from test_live import set_pool
-from test_postgresql import no_surplus, pools_locked, reserved
 
 from common import SKIP, check, pages_said, passes
 
 PATIENCE = 30.0
-# What Java says when pages are missing, with small pages instead or without a heap: before "Create VM", and it says that
-# even when it is about to end.
+# Java's messages when pages are missing: it uses small pages, or has no heap. Both come before "Create VM", which is
+# printed even if Java is about to end.
 FALLS_BACK = "Failed to reserve"
 HAS_NO_HEAP = "Failed to allocate initial Java heap"
 OPTIONS = ("-XX:+UseLargePages", "-XX:-UsePerfData", "-XX:+UnlockExperimentalVMOptions", "-Xlog:startuptime")
-# It waits for a certificate.
+# keytool waits for a certificate on standard input.
 IDLE = ("-m", "java.base/sun.security.tools.keytool.Main", "-printcert")
 
 COLLECTORS = {"g1": "UseG1GC", "parallel": "UseParallelGC", "serial": "UseSerialGC", "zgc": "UseZGC",
@@ -52,7 +51,7 @@ Settings = dict[str, str]
 
 
 def version() -> str | None:
-    """As Java itself says it, "17.0.15"; None where there is none."""
+    """The version that java(1) prints, "17.0.15"; None without Java."""
     if not shutil.which("java"):
         return None
     done = subprocess.run(["java", "-version"], check=True, text=True, capture_output=True, timeout=PATIENCE)
@@ -76,14 +75,14 @@ def option(name: str, value: str) -> str:
 
 
 def knows(settings: Settings) -> bool:
-    """Whether this Java has the collector."""
+    """Whether this Java has the collector of SETTINGS."""
     return subprocess.run(["java", "-XX:+UnlockExperimentalVMOptions", option("gc", settings["gc"]), "-version"],
                           capture_output=True, timeout=PATIENCE).returncode == 0
 
 
 @contextlib.contextmanager
 def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
-    """A virtual machine that has started: whether it has."""
+    """A virtual machine; yields whether it has started."""
     command = ["java", *OPTIONS, *(option(name, value) for name, value in settings.items()), *IDLE]
     with log.open("wb") as output, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
                                                     stderr=output) as process:
@@ -98,8 +97,8 @@ def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
 
 def taken(settings: Settings, log: pathlib.Path) -> int:
     with machine(settings, log) as has_started:
-        check(has_started, f"it does not start: {log.read_text()}")
-        check(FALLS_BACK not in log.read_text(), f"it falls back: {log.read_text()}")
+        check(has_started, f"Java does not start: {log.read_text()}")
+        check(FALLS_BACK not in log.read_text(), f"Java falls back: {log.read_text()}")
         return reserved()
 
 
@@ -107,14 +106,14 @@ def check_case(hugeplanctl: str, settings: Settings, log: pathlib.Path) -> str:
     said = pages_said(hugeplanctl, "jvm", {"server_version": version(), **settings})
     set_pool(said)
     pages = taken(settings, log)
-    check(pages <= said <= pages * 1.02 + 8, f"it takes {pages} pages, hugeplan says {said}")
+    check(pages <= said <= pages * 1.02 + 8, f"Java takes {pages} pages, the size is {said}")
     set_pool(pages)
-    check((again := taken(settings, log)) == pages, f"with {pages} pages it takes {again}")
+    check((again := taken(settings, log)) == pages, f"with {pages} pages Java takes {again}")
     set_pool(pages - 1)
     with machine(settings, log):
-        told = HAS_NO_HEAP if settings["gc"] == "zgc" else FALLS_BACK
-        check(told in log.read_text(), f"it starts with {pages - 1} pages, too: {log.read_text()}")
-    return f"{pages} pages, hugeplan says {said}"
+        message = HAS_NO_HEAP if settings["gc"] == "zgc" else FALLS_BACK
+        check(message in log.read_text(), f"Java starts with {pages - 1} pages, too: {log.read_text()}")
+    return f"{pages} pages, the size is {said}"
 
 
 def run_cases(hugeplanctl: str, log: pathlib.Path) -> int:

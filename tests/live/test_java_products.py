@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Kafka, Cassandra and Tomcat, found by their units and scripts, and run on real huge pages of 2M.
+"""`hugeplanctl import` for Kafka, Cassandra and Tomcat, compared with the servers on real huge pages of 2M.
 
 usage: HUGEPLAN_LIVE=1 test_java_products.py HUGEPLANCTL [CACHE]
 
-Their classes come from Maven Central, into the cache of tests/sizes/measure.py; 140 MiB are too much for the tests of
-every day. Tomcat's archive has its own scripts. Those of Kafka and Cassandra are not to be had so: they are written
-here, with the same variables, files and order. Each server listens on the loopback alone. `hugeplanctl import` finds it
-by its unit, and by its process where the unit does not tell, with the same figure; with so many pages it has all of its
-memory huge, and takes hardly fewer. With just those that it took it has them again; with one page fewer some of it is
-small. Needs what test_live.py needs, and Java 17 or later. Else it says so and skips (77).
+Their classes (140 MiB) come from Maven Central, into the cache of tests/sizes/measure.py, so `meson test` does not run
+this. Tomcat's archive has its own scripts. Those of Kafka and Cassandra are not in Maven Central; scripts with the same
+variables, files and order are written here. Each server listens on the loopback interface only. `hugeplanctl import`
+finds it by its unit, and by its process if the unit does not name Java, with the same size. With so many pages all of
+its memory is in huge pages, and at most a few pages are left. With exactly the pages that the server took, the same is
+true; with one page fewer it falls back. Needs what test_live.py needs, and Java 17 or later; skips (77).
 """
 
 from __future__ import annotations
@@ -32,15 +32,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 import test_java  # noqa: E402
 import test_live  # noqa: E402
 from servers import JAVA_PRODUCTS, Server, unpacked  # noqa: E402
-from shared import captured_root, wait_until  # noqa: E402
+from shared import captured_root, no_surplus, pools_locked, reserved, unit_group, wait_until  # noqa: E402
 from test_java import FALLS_BACK  # noqa: E402
 from test_live import set_pool  # noqa: E402
-from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
 
 from common import SKIP, check, passes  # noqa: E402
 
 CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
-HIERARCHIES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd")
 USER, GROUP = "nobody", "nogroup"
 PATIENCE = 240.0
 OLDEST_JAVA = 17
@@ -63,7 +61,7 @@ def answers(port: int) -> bool:
 
 
 class Product:
-    """A server of its own, installed below a captured root that shows this kernel."""
+    """A server that is installed below a captured root."""
 
     TITLE: str
     START: str
@@ -102,33 +100,20 @@ class Product:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(["[Service]", f"User={USER}", *lines, f"ExecStart={start}", ""]))
 
-    # ---- as systemd starts it ----
-
-    @contextlib.contextmanager
-    def group(self) -> Iterator[pathlib.Path]:
-        hierarchy = next(path for path in map(pathlib.Path, HIERARCHIES) if (path / "cgroup.procs").exists())
-        group = hierarchy / "system.slice" / self.unit
-        had_slice = group.parent.exists()
-        group.mkdir(parents=True)
-        try:
-            yield group
-        finally:
-            group.rmdir()
-            if not had_slice:
-                group.parent.rmdir()
+    # ---- started as by systemd ----
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         enter = ["/bin/sh", "-c", 'echo $$ >"$0/cgroup.procs"; exec setpriv "$@"']
         owner = [f"--reuid={USER}", f"--regid={GROUP}", "--clear-groups"]
         program, *arguments = self.START.split()
-        with self.group() as group, self.log.open("wb") as log, subprocess.Popen(
+        with unit_group(self.unit) as group, self.log.open("wb") as log, subprocess.Popen(
                 [*enter, group, *owner, f"{self.root}{program}", *arguments], stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log, cwd=self.home, env={"PATH": "/usr/bin:/bin", **self._environment}) as process:
             try:
                 wait_until(f"{self.TITLE} has started",
                            lambda: process.poll() is not None or answers(self.port), PATIENCE)
-                check(process.poll() is None, f"it does not start: {self.log.read_text()[-2000:]}")
+                check(process.poll() is None, f"{self.TITLE} does not start: {self.log.read_text()[-2000:]}")
                 yield
             finally:
                 process.send_signal(signal.SIGKILL)
@@ -137,7 +122,7 @@ class Product:
 
     def taken(self) -> int:
         with self.running():
-            check(FALLS_BACK not in self.log.read_text(), f"it falls back: {self.log.read_text()[:2000]}")
+            check(FALLS_BACK not in self.log.read_text(), f"the server falls back: {self.log.read_text()[:2000]}")
             return reserved()
 
 
@@ -231,8 +216,7 @@ start_native_transport: true
 """)
         self.write("conf/jvm-server.options", "-ea\n-Xss256k\n-XX:+AlwaysPreTouch\n-XX:+UseNUMA\n-XX:+UseLargePages\n#-Xmx4G\n")
         self.write("conf/jvm17-server.options", "-XX:+UseG1GC\n-XX:G1HeapRegionSize=16m\n-XX:MaxGCPauseMillis=300\n"
-                   "-Djdk.attach.allowAttachSelf=true\n"
-                   + "".join(f"--add-exports {name}=ALL-UNNAMED\n" for name in (
+                   "-Djdk.attach.allowAttachSelf=true\n" + "".join(f"--add-exports {name}=ALL-UNNAMED\n" for name in (
                        "java.base/jdk.internal.misc", "java.base/java.lang.ref", "java.sql/java.sql",
                        "java.management.rmi/com.sun.jmx.remote.internal.rmi", "java.rmi/sun.rmi.registry",
                        "java.rmi/sun.rmi.server", "jdk.unsupported/sun.misc"))
@@ -326,36 +310,36 @@ def suggestion(hugeplanctl: str, product: Product) -> dict:
                           capture_output=True, timeout=PATIENCE)
     check(done.returncode == 0, done.stderr)
     found = next((one for one in json.loads(done.stdout)["databases"] if one["unit"] == product.unit), None)
-    check(found is not None and found["path"], f"it is not proposed: {done.stdout}")
+    check(found is not None and found["path"], f"{product.unit} is not proposed: {done.stdout}")
     return found
 
 
 def check_product(hugeplanctl: str, product: Product) -> str:
     found = suggestion(hugeplanctl, product)
     said = found["pages"]
-    check(found["title"] == product.TITLE, f"it is taken for {found['title']}")
+    check(found["title"] == product.TITLE, f"{product.TITLE} is proposed as {found['title']}")
     set_pool(said)
     with product.running():
-        check(FALLS_BACK not in product.log.read_text(), f"it falls back: {product.log.read_text()[:2000]}")
+        check(FALLS_BACK not in product.log.read_text(), f"the server falls back: {product.log.read_text()[:2000]}")
         pages = reserved()
-        check(suggestion(hugeplanctl, product)["pages"] == said, "running, it is proposed with another figure")
+        check(suggestion(hugeplanctl, product)["pages"] == said, "the running server is proposed with another size")
         product.lay_unit("/opt/own/start")
         by_process = suggestion(hugeplanctl, product)
-        check("process" in by_process["found"] and by_process["pages"] == said, f"by its process: {by_process}")
+        check("process" in by_process["found"] and by_process["pages"] == said, f"found by its process: {by_process}")
         product.lay_unit(product.START)
-    check(pages <= said <= pages * ABOVE_SHARE + ABOVE_PAGES, f"it takes {pages} pages, hugeplan says {said}")
+    check(pages <= said <= pages * ABOVE_SHARE + ABOVE_PAGES, f"the server takes {pages} pages, the size is {said}")
     set_pool(pages)
-    check((again := product.taken()) == pages, f"with {pages} pages it takes {again}")
+    check((again := product.taken()) == pages, f"with {pages} pages the server takes {again}")
     set_pool(pages - 1)
     with product.running():
-        check(FALLS_BACK in product.log.read_text(), f"it starts with {pages - 1} pages, too")
-    return f"{pages} pages, hugeplan says {said}"
+        check(FALLS_BACK in product.log.read_text(), f"the server does not fall back with {pages - 1} pages")
+    return f"{pages} pages, the size is {said}"
 
 
 def run_product(hugeplanctl: str, server: Server, classes: pathlib.Path) -> bool:
     kind = PRODUCTS[server.engine]
     with captured_root() as root:
-        # This host's Java as far as its version goes.
+        # hugeplanctl reads the version of this host's Java from here.
         release = root / java_home().relative_to("/") / "release"
         release.parent.mkdir(parents=True)
         shutil.copy(java_home() / "release", release)

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The model of the kernel's huge pages says what this very kernel does: the scripts for as many nodes as
-there are here, and random ones.
+"""The model of the kernel's huge pages compared with the running kernel, by the scripts for this host's number of nodes
+and by random scripts.
 
 usage: HUGEPLAN_LIVE=1 test_kernel_model.py KERNEL-SCRIPT DIRECTORY-OF-SCRIPTS
 
-Needs root, and pools of which nothing is in use; they get their pages back. HUGEPLAN_SCRIPTS says how many
-random scripts, HUGEPLAN_SEED tries a single one. Without HUGEPLAN_LIVE=1, or where something is missing,
-it says so and skips (77). Mounts of hugetlbfs are in the written scripts only: a kernel that miscounts
-what is reserved for them does so until it boots.
-"""
+Needs root, and pools of which no page is in use; restores the pools. HUGEPLAN_SCRIPTS is the number of random
+scripts; HUGEPLAN_SEED runs a single one. Skips (77) without HUGEPLAN_LIVE=1. Mounts of hugetlbfs are in the written
+scripts only, because a kernel that miscounts their reservations does so until the next boot. """
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def why_not() -> str | None:
 
 
 def is_for_this_host(script: pathlib.Path) -> bool:
-    """The other ones are for guests of several nodes."""
+    """Whether this host has as many nodes as the script needs."""
     needed = re.search(r"^# needs (\d+) nodes$", script.read_text(), re.MULTILINE)
     n_nodes = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*")))
     return not needed or int(needed[1]) <= n_nodes
@@ -43,8 +41,7 @@ def runs(scripts: list[pathlib.Path]) -> list[list[str]]:
     one = os.environ.get("HUGEPLAN_SEED")
     n_seeds = int(os.environ.get("HUGEPLAN_SCRIPTS", SEEDS))
     seeds = [one] if one else [str(seed) for seed in range(1, n_seeds + 1)]
-    return [["compare", *map(str, scripts)],
-            *(["compare-random", seed, str(LINES)] for seed in seeds)]
+    return [["compare", *map(str, scripts)], *(["compare-random", seed, str(LINES)] for seed in seeds)]
 
 
 def main() -> int:

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""hugepland on this very kernel, with real huge pages of 2M.
+"""hugepland on the running kernel, with real huge pages of 2M.
 
 usage: HUGEPLAN_LIVE=1 test_live.py --hugepland=PROGRAM --hugeplanctl=PROGRAM
                                        --plain-hugepland=PROGRAM --kill-at=PROGRAM [TEST...]
 
-The plain one has no sanitizers, whose own system calls are no matter here.
+The plain program is built without sanitizers, which make system calls of their own.
 
-Needs root, a pool of 2M pages of which nothing is in use, 4 GiB of available memory, and a host on
-which hugeplan is not installed: it makes /etc/hugeplan.d for itself. Whatever happens, the pools,
-transparent huge pages and vm.min_free_kbytes are put back and all files removed. Without
-HUGEPLAN_LIVE=1, or where something is missing, it says so and skips (77).
-"""
+Needs root, a pool of 2M pages of which no page is in use, 4 GiB of available memory, and a host without hugeplan: the
+test makes /etc/hugeplan.d. At the end the pools, transparent huge pages and vm.min_free_kbytes are restored, and all
+files are removed. Skips (77) with a reason if something is missing, or without HUGEPLAN_LIVE=1. """
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from shared import MAP_HUGETLB, PAGE, PATIENCE, child, common, is_alive, public_copy, touched, wait_until
+from shared import HUGEPAGES, MAP_HUGETLB, PAGE, PATIENCE, child, common, count, is_alive, public_copy, touched, wait_until
 
 from common import SKIP, check, passes
 
@@ -37,30 +35,24 @@ CONFIG = pathlib.Path("/etc/hugeplan.d")
 RUNTIME = pathlib.Path("/run/hugeplan")
 LEFT_BEHIND = (RUNTIME, pathlib.Path("/run/varlink/registry/org.hugeplan.Manager"),
                pathlib.Path("/run/sysctl.d/zz-hugeplan.conf"))
-HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
 MIN_FREE = pathlib.Path("/proc/sys/vm/min_free_kbytes")
 
 
 # ---- the host ----
 
-def count(attribute: str) -> int:
-    return int((HUGEPAGES / attribute).read_text())
-
-
 def persistent() -> int:
     return count("nr_hugepages") - count("surplus_hugepages")
 
 
 def node_pools() -> list[pathlib.Path]:
-    pools = sorted(pathlib.Path("/sys/devices/system/node").glob(
-        "node*/hugepages/hugepages-*kB/nr_hugepages"))
+    pools = sorted(pathlib.Path("/sys/devices/system/node").glob("node*/hugepages/hugepages-*kB/nr_hugepages"))
     return pools or sorted(HUGEPAGES.parent.glob("hugepages-*kB/nr_hugepages"))
 
 
 def set_pool(pages: int) -> None:
     (HUGEPAGES / "nr_hugepages").write_text(f"{pages}\n")
-    check(persistent() == pages, f"the kernel gives {persistent()} of {pages} pages to begin with")
+    check(persistent() == pages, f"the kernel makes {persistent()} of {pages} pages")
 
 
 def available_bytes() -> int:
@@ -100,7 +92,7 @@ def chosen(path: pathlib.Path) -> str:
 
 @contextlib.contextmanager
 def host_as_it_was() -> Iterator[None]:
-    """Puts everything back, whatever happens: also when somebody runs out of patience with us."""
+    """Restores the host at the end, also after SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     pools = {path: int(path.read_text()) for path in node_pools()}
     policies = {path: chosen(path) for path in thp_files() if path.exists()}
@@ -126,7 +118,7 @@ def host_as_it_was() -> Iterator[None]:
 
 
 class Live:
-    """The programs, and shorthands for using them."""
+    """The programs on this host."""
 
     def __init__(self, programs: argparse.Namespace, directory: pathlib.Path) -> None:
         self.hugepland = programs.hugepland
@@ -147,6 +139,10 @@ class Live:
         return subprocess.run([str(self.hugeplanctl), *arguments], check=False, text=True,
                               capture_output=True, timeout=PATIENCE)
 
+    def reload(self) -> None:
+        done = self.ctl("reload")
+        check(done.returncode == 0, f"reload: {done}")
+
     def verdicts(self) -> dict[str, str]:
         status = json.loads(self.ctl("--json=short", "status").stdout)
         return {each["name"]: each["verdict"] for each in status["instances"]}
@@ -161,7 +157,7 @@ class Live:
         return self.spawn_as(str(self.hugepland))
 
     def spawn_to_kill(self, at: int) -> subprocess.Popen[bytes]:
-        """Before its so many-th system call; with 0, when it is stopped, and then it has counted them."""
+        """A daemon that is killed before system call number AT; with 0, one whose calls are counted until it ends."""
         return self.spawn_as(str(self.kill_at), str(at), str(self.plain_hugepland))
 
     def spawn_as(self, *command: str) -> subprocess.Popen[bytes]:
@@ -173,8 +169,7 @@ class Live:
         return daemon
 
     def wait_for_round(self, daemon: subprocess.Popen[bytes]) -> None:
-        wait_until("the first round", lambda: daemon.poll() is not None
-                   or self.phase() in ("idle", "retrying"))
+        wait_until("the first round", lambda: daemon.poll() is not None or self.phase() in ("idle", "retrying"))
 
     def start(self) -> subprocess.Popen[bytes]:
         daemon = self.spawn()
@@ -195,26 +190,27 @@ class Live:
 
 # ---- tests ----
 
-def test_never_shrinks_what_is_held(live: Live) -> None:
+def test_pages_in_use_are_not_given_back(live: Live) -> None:
+    """Pages in use are neither given back nor turned into surplus pages; existing pages stay."""
     set_pool(20)
     with child(lambda: touched(10, range(10))) as page_user:
         live.config("20-a.conf", "[Instance]\nPages=40\nPageSize=2M\n")
         daemon = live.start()
-        check(persistent() == 50,
-              f"existing pages count towards the plan, others' do not: {persistent()}")
+        check(persistent() == 50, f"existing pages count towards the plan if they are free: {persistent()}")
         with child(lambda: touched(25, range(25))) as other:  # 35 of 50 are in use now
             live.config("20-a.conf", None)
-            check(live.ctl("reload").returncode == 0, "it can be reloaded")
-            check(persistent() == 35, f"what is in use stays: {persistent()}")
-            check(count("surplus_hugepages") == 0, "and is not turned into surplus pages")
-            check(is_alive(page_user) and is_alive(other), "nobody was killed")
+            live.reload()
+            check(persistent() == 35, f"pages in use stay: {persistent()}")
+            check(count("surplus_hugepages") == 0, "there are no surplus pages")
+            check(is_alive(page_user) and is_alive(other), "no process is killed")
         wait_until("the release", lambda: count("free_hugepages") == 25)
-        check(live.ctl("reload").returncode == 0, "it can be reloaded")
-        check(persistent() == 20, f"what was found stays: {persistent()}")
+        live.reload()
+        check(persistent() == 20, f"existing pages stay: {persistent()}")
         live.stop(daemon)
 
 
 def test_killed_or_stopped_while_it_writes(live: Live) -> None:
+    """A daemon that ends during a reservation leaves nothing behind that the next one does not recognize."""
     for number in (signal.SIGKILL, signal.SIGTERM):
         for delay in (0.0, 0.01, 0.02, 0.04, 0.08):
             live.config("20-a.conf", "[Instance]\nPages=1000\nPageSize=2M\n")
@@ -224,13 +220,13 @@ def test_killed_or_stopped_while_it_writes(live: Live) -> None:
             daemon = live.start()
             check(persistent() == 1000, f"{persistent()} pages after signal {number}")
             live.config("20-a.conf", None)
-            check(live.ctl("reload").returncode == 0, "it can be reloaded")
+            live.reload()
             check(persistent() == 0, f"{persistent()} pages are left after signal {number}")
             live.stop(daemon)
 
 
 def count_calls(live: Live) -> int:
-    """The system calls of a start, until it has come to rest."""
+    """The system calls of a daemon's start until the end of its rounds."""
     daemon = live.spawn_to_kill(0)
     live.wait_for_round(daemon)
     live.stop(daemon)
@@ -238,7 +234,7 @@ def count_calls(live: Live) -> int:
 
 
 def kill_start(live: Live, at: int) -> None:
-    """Another run may make a few calls fewer: then it is killed at rest."""
+    """Starts a daemon that is killed before system call number AT; if it makes fewer calls, it is terminated."""
     daemon = live.spawn_to_kill(at)
     live.wait_for_round(daemon)
     live.stop(daemon)
@@ -247,13 +243,14 @@ def kill_start(live: Live, at: int) -> None:
 def start_well(live: Live, why: str, expected: dict[str, int]) -> subprocess.Popen[bytes]:
     daemon = live.start()
     check(live.verdicts() == dict.fromkeys(expected, "ready"), f"{why}: {live.verdicts()}")
-    check(persistent() == sum(expected.values()), f"{why}: {persistent()} pages are there")
+    check(persistent() == sum(expected.values()), f"{why}: {persistent()} pages")
     check("broken" not in live.log(daemon), f"{why}: {live.log(daemon)}")
     return daemon
 
 
 def test_killed_at_every_system_call(live: Live) -> None:
-    """Of a start that reserves, and of one that gives back; HUGEPLAN_FAULTS=whole: at each, else at some."""
+    """A daemon that is killed before any system call, while it reserves or gives back pages, leaves a ledger that the
+    next one can use. With HUGEPLAN_FAULTS=whole at each call, else at some."""
     share = {"whole": sys.maxsize, "few": 2}.get(os.environ.get("HUGEPLAN_FAULTS", ""), 8)
     a, b = "[Instance]\nPages=24\nPageSize=2M\n", "[Instance]\nPages=8\nPageSize=2M\n"
     n_runs = 0
@@ -272,7 +269,8 @@ def test_killed_at_every_system_call(live: Live) -> None:
         def take_down(daemon: subprocess.Popen[bytes]) -> None:
             for path in CONFIG.iterdir():
                 path.unlink()
-            check(live.ctl("reload").returncode == 0 and persistent() == 0, f"{persistent()} pages are left")
+            live.reload()
+            check(persistent() == 0, f"{persistent()} pages are left")
             live.stop(daemon)
             shutil.rmtree(RUNTIME)
 
@@ -288,6 +286,7 @@ def test_killed_at_every_system_call(live: Live) -> None:
 
 
 def test_signals_do_not_cut_writes_short(live: Live) -> None:
+    """A signal interrupts the kernel's allocation of pages, so the writing thread must block signals."""
     live.config("20-a.conf", "[Instance]\nPages=1200\nPageSize=2M\n")
     daemon = live.spawn()
     wait_until("the socket", lambda: (RUNTIME / "org.hugeplan.Manager").exists())
@@ -300,6 +299,7 @@ def test_signals_do_not_cut_writes_short(live: Live) -> None:
 
 
 def test_transparent_huge_pages(live: Live) -> None:
+    """The policy is set for all sizes, and vm.min_free_kbytes, which the kernel raises with it, is restored."""
     if not (THP / "enabled").exists():
         return
     (THP / "enabled").write_text("always")
@@ -316,14 +316,14 @@ CGROUPS = (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified"
 
 
 def hugetlb_hierarchy() -> pathlib.Path | None:
-    """Where control groups with the hugetlb controller can be made, if anywhere."""
+    """The hierarchy whose control groups can have the hugetlb controller, if there is one."""
     return next((each for each in CGROUPS if (each / "cgroup.controllers").exists()
                  and "hugetlb" in (each / "cgroup.controllers").read_text().split()), None)
 
 
 @contextlib.contextmanager
 def unit_group(hierarchy: pathlib.Path, unit: str) -> Iterator[pathlib.Path]:
-    """A control group as systemd would make it, which leaves the hugetlb controller as it was."""
+    """A control group as systemd would make it; the hugetlb controller is restored at the end."""
     slice_group = hierarchy / "hugeplan-live.slice"
     control = hierarchy / "cgroup.subtree_control"
     had = "hugetlb" in control.read_text().split()
@@ -340,12 +340,11 @@ def unit_group(hierarchy: pathlib.Path, unit: str) -> Iterator[pathlib.Path]:
 
 def run_in(group: pathlib.Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', str(group),
-                           *command], check=False, text=True, capture_output=True,
-                          timeout=PATIENCE)
+                           *command], check=False, text=True, capture_output=True, timeout=PATIENCE)
 
 
 def maps_in(group: pathlib.Path, pages: int) -> bool:
-    """Whether a process of that group is promised so many pages."""
+    """Whether a process of the group can map PAGES."""
     script = (f"import mmap; mmap.mmap(-1, {pages * PAGE}, flags=mmap.MAP_PRIVATE"
               f" | mmap.MAP_ANONYMOUS | {MAP_HUGETLB})")
     done = run_in(group, sys.executable, "-c", script)
@@ -354,7 +353,7 @@ def maps_in(group: pathlib.Path, pages: int) -> bool:
 
 
 def test_hugetlb_limit(live: Live) -> None:
-    """Pages of a neighbour lie free, and a limited unit cannot take them."""
+    """A unit with a hugetlb limit cannot map the free pages of a neighbour."""
     hierarchy = hugetlb_hierarchy()
     if not hierarchy:
         print("     test_hugetlb_limit: no hugetlb controller in a unified hierarchy; nothing to test")
@@ -362,25 +361,26 @@ def test_hugetlb_limit(live: Live) -> None:
     live.config("20-a.conf", "[Instance]\nPages=10\nPageSize=2M\nUnit=a.service\n")
     live.config("30-b.conf", "[Instance]\nPages=30\nPageSize=2M\nUnit=b.service\n")
     daemon = live.start()
-    check(persistent() == 40, f"{persistent()} pages are there")
+    check(persistent() == 40, f"{persistent()} pages")
     with unit_group(hierarchy, "a.service") as group:
-        check(maps_in(group, 40), "without a hugetlb limit it may have all")
+        check(maps_in(group, 40), "without a limit the unit can map all pages")
         done = run_in(group, str(live.hugeplanctl), "wait", "a")
         check(done.returncode == 0, done.stdout + done.stderr)
-        check((group / "hugetlb.2MB.rsvd.max").read_text().strip() == str(10 * PAGE), "10 pages")
+        check((group / "hugetlb.2MB.rsvd.max").read_text().strip() == str(10 * PAGE), "the limit is 10 pages")
         check((group / "hugetlb.2MB.max").read_text().strip() in ("max", "9223372036854771712"),
-              "never the limit that kills")
-        check(maps_in(group, 10), "it may have its own")
-        check(not maps_in(group, 11), "and no more")
+              "hugetlb.2MB.max, by which the kernel kills, is not set")
+        check(maps_in(group, 10), "the unit can map its own pages")
+        check(not maps_in(group, 11), "the unit cannot map more")
     live.config("20-a.conf", "[Instance]\nPages=12\nPageSize=2M\nUnit=a.service\n")
-    check(live.ctl("reload").returncode == 0, "it can be reloaded")
-    with unit_group(hierarchy, "a.service") as group:  # as for every start
-        check(run_in(group, str(live.hugeplanctl), "wait", "a").returncode == 0, "let start anew")
-        check(maps_in(group, 12) and not maps_in(group, 13), "by the new figure")
+    live.reload()
+    with unit_group(hierarchy, "a.service") as group:  # systemd makes a group for every start
+        check(run_in(group, str(live.hugeplanctl), "wait", "a").returncode == 0, "the gate passes")
+        check(maps_in(group, 12) and not maps_in(group, 13), "the limit is 12 pages")
     live.stop(daemon)
 
 
 def test_not_root(live: Live) -> None:
+    """Only root can run hugepland, which says so."""
     with public_copy(live.hugepland) as hugepland:
         done = subprocess.run([hugepland], check=False, text=True, capture_output=True,
                               timeout=PATIENCE, user=65534, group=65534, extra_groups=[])

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A real mariadbd against the figure that hugeplanctl finds in its option file: what it maps with huge
-pages is never more, and hardly less; and with that figure in the pool the buffer pool is huge.
+"""The size that hugeplanctl determines from an option file, compared with mariadbd on real huge pages of 2M: mariadbd
+maps at most so many pages, and few less; with so many pages in the pool its buffer pool is in huge pages.
 
     HUGEPLAN_LIVE=1 test_mariadb.py HUGEPLANCTL
 
-Needs what test_live.py needs, mariadbd 10.11.12 or later, and no pages of other sizes. Everything of the server is in a
-directory of its own; the pools and /etc/hugeplan.d are put back. Skips (exit 77) with a reason.
-"""
+Needs what test_live.py needs, mariadbd 10.11.12 or later, and no pages of other sizes. The server has a directory of
+its own; the pools and /etc/hugeplan.d are restored. Skips (77) with a reason. """
 
 from __future__ import annotations
 
@@ -22,16 +21,15 @@ import tempfile
 import unittest
 
 import test_live
-from shared import PAGE, PATIENCE, wait_until
-from test_live import CONFIG, HUGEPAGES, set_pool
-from test_postgresql import pools_locked
+from shared import HUGEPAGES, PAGE, PATIENCE, pools_locked, wait_until
+from test_live import CONFIG, set_pool
 
 from common import SKIP, Failure, check
 
 MIB = 1 << 20
 PAGES_MAX = 1000  # for the largest case; more would take the host's memory
 
-# Every group but the first is of the server's version, of another one, or of another program.
+# Groups of mariadbd and of its version are read; those of other versions and programs are not.
 SERVER = """\
 [mysqld]
 user = root
@@ -49,8 +47,8 @@ innodb_buffer_pool_size = 1T
 large-pages
 """
 
-# Of mariadbd's option file, and the same as numbers: the pool, the log buffer, Aria's cache, the key
-# caches as (bytes, segments); those that are left out are the defaults.
+# Lines of mariadbd's option file, and the same as arguments of Expectation: the buffer pool, the log buffer, Aria's
+# cache, the key caches as (bytes, segments); a missing argument is the default.
 CASES = (
     ("", {}),
     ("innodb_buffer_pool_size = 1G\n", {"pool": 1024 * MIB}),
@@ -70,16 +68,13 @@ CASES = (
     ("key_cache_segments=7\nkey_buffer_size=10M\n", {"keys": []}),
     ("hot.key_buffer_size=20M\ncold.key_buffer_size=3M\ndefault.key_buffer_size=1M\n",
      {"keys": [(20 * MIB, 1), (3 * MIB, 1)]}),
-    ("key_buffer_size=100000001\naria_pagecache_buffer_size=77777777\n",
-     {"aria": 77777777, "keys": [(100000001, 1)]}),
+    ("key_buffer_size=100000001\naria_pagecache_buffer_size=77777777\n", {"aria": 77777777, "keys": [(100000001, 1)]}),
     ("loose-innodb-buffer-pool-size = '200MB' # of 1G\nINNODB_LOG_BUFFER=\"32M;x\"\n"
-     "[client-server]\nloose_key-buffer-size=+4m\n",
-     {"pool": 200 * MIB, "log": 32 * MIB, "keys": [(4 * MIB, 1)]}),
+     "[client-server]\nloose_key-buffer-size=+4m\n", {"pool": 200 * MIB, "log": 32 * MIB, "keys": [(4 * MIB, 1)]}),
     ("innodb_buffer_pool_size=64M\n!includedir {directory}/conf.d\n", {"pool": 72 * MIB}),
 )
 JUST_ENOUGH = "innodb_buffer_pool_size=200M\n"
-INCLUDED = {"9.cnf": "[mysqld]\ninnodb_buffer_pool_size=72M\n",
-            "10.cnf": "[mysqld]\ninnodb_buffer_pool_size=80M\n",
+INCLUDED = {"9.cnf": "[mysqld]\ninnodb_buffer_pool_size=72M\n", "10.cnf": "[mysqld]\ninnodb_buffer_pool_size=80M\n",
             "a.cnf.bak": "[mysqld]\ninnodb_buffer_pool_size=96M\n"}
 
 hugeplanctl = ""
@@ -96,7 +91,7 @@ def why_not() -> str | None:
         return reason
     for path in HUGEPAGES.parent.glob("hugepages-*kB/nr_hugepages"):
         if path.parent != HUGEPAGES and int(path.read_text()) > 0:
-            return "there are pages of other sizes, which mariadbd would take"
+            return "there are pages of other sizes, which mariadbd would use"
     if not server_version():
         return "mariadbd is not installed"
     if server_version() < (10, 11, 12):
@@ -116,12 +111,12 @@ def server_version() -> tuple[int, ...]:
 
 
 class Server:
-    """mariadbd, up to where it takes connections."""
+    """A mariadbd that takes connections."""
 
     def __init__(self, directory: pathlib.Path, is_repeatable: bool = False) -> None:
         self.log = directory / "log"
         with self.log.open("wb") as log:
-            # Addresses that are the same each time: the alignment of the pool depends on them.
+            # setarch -R: the same addresses in each run, because the alignment of the buffer pool depends on them.
             self.process = subprocess.Popen([*(["setarch", "-R"] if is_repeatable else []), "mariadbd",
                                              f"--defaults-file={directory}/my.cnf"],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -141,7 +136,7 @@ class Server:
         self.process.wait(PATIENCE)
 
     def huge_pages(self) -> int:
-        # Of all mappings with huge pages; what is mapped is reserved, touched or not.
+        # A mapping with huge pages (ht) reserves all of its pages.
         pid = self.process.pid
         pages, size = 0, 0
         for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
@@ -153,15 +148,15 @@ class Server:
 
 
 class Expectation:
-    """What the manual's figures give, apart from what MyISAM and Aria leave out."""
+    """The pages by MariaDB's manual, and the most by which the size may exceed what mariadbd maps."""
 
     def __init__(self, pool: int = 128 * MIB, log: int = 16 * MIB, aria: int = 128 * MIB,
                  keys: list[tuple[int, int]] | None = None) -> None:
         keys = [(128 * MIB, 1)] if keys is None else keys
         key_pages = sum(segments * pages_of(-(-size // segments)) for size, segments in keys)
         self.pool_and_logs = pages_of(pool) + 2 * pages_of(log)
-        # The alignment of the pool, up to a sixth of the key caches and a thirtieth of Aria's, and
-        # a page for each of them by rounding.
+        # The alignment of the buffer pool, a sixth of the key caches and a thirtieth of Aria's, which MyISAM and Aria
+        # do not map, and a page for each by rounding.
         self.slack = (3 + -(-key_pages // 6) + sum(segments for _size, segments in keys)
                       + -(-pages_of(aria) // 30) + 1 + (pages_of(8 * MIB) - 1))
 
@@ -170,9 +165,8 @@ class MariadbTest(unittest.TestCase):
     directory: pathlib.Path
 
     def setUp(self) -> None:
-        self.directory = pathlib.Path(self.enterContext(
-            tempfile.TemporaryDirectory(prefix="hugeplan-mariadb-")))
-        self.directory.chmod(0o755)  # nothing says whose it is: it is read as nobody
+        self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(prefix="hugeplan-mariadb-")))
+        self.directory.chmod(0o755)  # hugeplanctl reads an unknown owner's files as nobody
         (self.directory / "conf.d").mkdir()
         for name, text in INCLUDED.items():
             (self.directory / "conf.d" / name).write_text(text)
@@ -180,12 +174,11 @@ class MariadbTest(unittest.TestCase):
             f"[Instance]\nEngine=mariadb\nPageSize=2M\nConfigFile={self.directory}/my.cnf\n")
 
     def write_options(self, options: str) -> None:
-        """And an empty data directory that says whose it is."""
+        """Writes my.cnf, and an empty data directory whose owner is read."""
         data = self.directory / "data"
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir()
-        (data / "mariadb_upgrade_info").write_text(
-            ".".join(map(str, server_version())) + "-MariaDB")
+        (data / "mariadb_upgrade_info").write_text(".".join(map(str, server_version())) + "-MariaDB")
         text = (SERVER + options).replace("{directory}", str(self.directory))
         (self.directory / "my.cnf").write_text(text)
 
@@ -193,8 +186,7 @@ class MariadbTest(unittest.TestCase):
         done = subprocess.run([hugeplanctl, "--json=short", "explain", "m"], check=False, text=True,
                               capture_output=True, timeout=PATIENCE)
         explained = json.loads(done.stdout)
-        self.assertEqual([size["pageSizeBytes"] for size in explained["sizes"]], [PAGE],
-                         explained["reason"])
+        self.assertEqual([size["pageSizeBytes"] for size in explained["sizes"]], [PAGE], explained["reason"])
         return int(explained["sizes"][0]["pages"])
 
     def test_figure_bounds_what_is_taken(self) -> None:
@@ -213,7 +205,8 @@ class MariadbTest(unittest.TestCase):
                 self.assertLessEqual(pages - taken, expected.slack)
 
     def test_one_page_short(self) -> None:
-        """The trap that the figure is for; and the test above would see it."""
+        """With one page less than the buffer pool needs, most of it is in small pages, which
+        test_figure_bounds_what_is_taken would notice."""
         self.write_options("innodb_buffer_pool_size=256M\nkey_buffer_size=0\n"
                            "aria_pagecache_buffer_size=0\n")
         set_pool(pages_of(256 * MIB) - 1)
@@ -221,14 +214,14 @@ class MariadbTest(unittest.TestCase):
             self.assertLess(server.huge_pages(), pages_of(256 * MIB) // 2)
 
     def taken(self, pages: int) -> int:
-        """Of a pool of so many."""
+        """The pages that mariadbd maps with PAGES in the pool."""
         self.write_options(JUST_ENOUGH)
         set_pool(pages)
         with Server(self.directory, is_repeatable=True) as server:
             return server.huge_pages()
 
     def test_just_enough(self) -> None:
-        """What it takes with pages to spare is enough; with one page fewer it falls back."""
+        """With exactly the pages that mariadbd maps it maps them again; with one page fewer it falls back."""
         self.write_options(JUST_ENOUGH)
         pages = self.taken(self.figure())
         self.assertEqual(self.taken(pages), pages)

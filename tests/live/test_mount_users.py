@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The recipes for those who take their pages as files of a mount: a guest of QEMU, DPDK where it is installed (Debian:
-dpdk-dev has dpdk-testpmd), and a program that maps as that does. The mount is made as hugeplan writes it for an instance with Mount=; then they are asked for on this kernel.
+"""Programs that use huge pages as files of a mount: a guest of QEMU, DPDK if it is installed (Debian: dpdk-dev has
+dpdk-testpmd), and a program that maps files as DPDK does. The mount has the options that hugeplan writes for Mount=.
 
     test_mount_users.py HUGEPLANCTL
 
-Needs root, QEMU and room for some pages of 2M; gives back what it took. Skips (exit 77) with a reason.
-"""
+Needs root, QEMU and memory for 32 pages of 2M, which are given back. Skips (77) with a reason. """
 
 from __future__ import annotations
 
@@ -24,9 +23,10 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 
-PAGE = 2 << 20
+from shared import HUGEPAGES, PAGE, MorePages
+
 PAGES = 32
-POOL = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+POOL = HUGEPAGES / "nr_hugepages"
 QEMU = shutil.which("qemu-system-x86_64")
 TESTPMD = shutil.which("dpdk-testpmd")
 hugeplanctl = ""
@@ -37,7 +37,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def generated_options(mount: str) -> str:
-    """Of the mount unit that hugeplan-generator writes for such an instance."""
+    """Options= of the mount unit that hugeplan-generator writes."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-mount_users-") as name:
         pathlib.Path(name, "60-guests.conf").write_text(
             f"[Instance]\nName=guests\nEngine=generic\nPages=2M:{PAGES}\nUnit=guests.service\nMount={mount} mode=0700 owner=root\n")
@@ -64,8 +64,8 @@ def mounted() -> Iterator[str]:
 
 
 def kernel_that_touches(size: int) -> bytes:
-    """A guest's kernel, loaded at 1M (Multiboot, without ELF): writes into each page of 2M from the second on, says so
-    on its serial line, and halts."""
+    """A guest's kernel, loaded at 1M (Multiboot, without ELF): it writes to each page of 2M from the second one on,
+    sends 'T' on the serial line, and halts."""
     at = 0x100000
     code = (b"\xbe" + struct.pack("<I", PAGE)             # mov esi, 2M
             + b"\xc6\x06\x01"                             # mov byte [esi], 1
@@ -93,22 +93,8 @@ def pages_of(pid: int) -> list[tuple[int, int]]:
     return [(row["pages"], row["mappedPages"]) for row in rows if row["pid"] == pid]
 
 
-class MountUsers(unittest.TestCase):
-    gained = 0
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        before = int(POOL.read_text())
-        POOL.write_text(str(before + PAGES))
-        cls.gained = int(POOL.read_text()) - before
-        if cls.gained < PAGES:
-            cls.tearDownClass()
-            raise unittest.SkipTest(f"only {cls.gained} of {PAGES} pages could be had")
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        # By difference: others may have changed the pool meanwhile.
-        POOL.write_text(str(max(0, int(POOL.read_text()) - cls.gained)))
+class MountUsers(MorePages):
+    PAGES = PAGES
 
     def start(self, mount: str, size: int) -> subprocess.Popen[bytes]:
         with tempfile.TemporaryDirectory(prefix="hugeplan-mount_users-") as name:
@@ -116,13 +102,14 @@ class MountUsers(unittest.TestCase):
             kernel.write_bytes(kernel_that_touches(size))
             guest = start_guest(mount, kernel, size)
             assert guest.stdout
-            said = guest.stdout.read(1)  # or its end
+            said = guest.stdout.read(1)  # empty if the guest has ended
         if not said:
             guest.wait(30)
         return guest
 
     @unittest.skipUnless(QEMU, "QEMU is not installed")
     def test_guest(self) -> None:
+        """A guest's memory is in huge pages of the mount."""
         with mounted() as mount:
             guest = self.start(mount, PAGES * PAGE)
             try:
@@ -137,7 +124,7 @@ class MountUsers(unittest.TestCase):
 
     @unittest.skipUnless(QEMU, "QEMU is not installed")
     def test_guest_that_is_too_large(self) -> None:
-        """It gets no page of anybody else: it does not start."""
+        """A guest that needs more pages than the mount has does not start, so that it takes no pages of others."""
         with mounted() as mount:
             guest = self.start(mount, (PAGES + 1) * PAGE)
             _, errors = guest.communicate()
@@ -146,7 +133,7 @@ class MountUsers(unittest.TestCase):
 
     @staticmethod
     def start_dpdk(mount: str, mib: int) -> subprocess.Popen[bytes]:
-        """Without a device; its prompt says that it has its memory."""
+        """dpdk-testpmd without a device, which prints a prompt when it has its memory."""
         return subprocess.Popen(
             [str(TESTPMD), "--no-pci", "--vdev=net_null0", f"--huge-dir={mount}", "--file-prefix=hugeplan-test",
              "--lcores=(0,1)@0", "-m", str(mib), "--", "--total-num-mbufs=2048", "--mbuf-size=1024", "--interactive"],
@@ -154,7 +141,7 @@ class MountUsers(unittest.TestCase):
 
     @unittest.skipUnless(TESTPMD, "dpdk-testpmd is not installed")
     def test_dpdk(self) -> None:
-        """All of its memory is of the mount, and in it a file for each page, which stays when it has ended."""
+        """All of DPDK's memory is in the mount, with a file for each page, which stays when DPDK has ended."""
         with mounted() as mount:
             dpdk = self.start_dpdk(mount, PAGES * PAGE >> 20)
             assert dpdk.stdin and dpdk.stdout
@@ -174,7 +161,7 @@ class MountUsers(unittest.TestCase):
 
     @unittest.skipUnless(TESTPMD, "dpdk-testpmd is not installed")
     def test_dpdk_that_is_too_large(self) -> None:
-        """It gets no page of anybody else, though the pool has more: it does not start."""
+        """DPDK with more memory than the mount has does not start, though the pool has free pages."""
         more = 4
         before = int(POOL.read_text())
         POOL.write_text(str(before + more))
@@ -190,7 +177,8 @@ class MountUsers(unittest.TestCase):
             POOL.write_text(str(max(0, int(POOL.read_text()) - more)))
 
     def test_files(self) -> None:
-        """As DPDK's environment layer: a file for each page, mapped by all who take part."""
+        """A program with a file for each page, like DPDK's environment abstraction layer, gets no more pages than the
+        mount has."""
         with mounted() as mount:
             maps = []
             for i in range(PAGES):
@@ -206,7 +194,7 @@ class MountUsers(unittest.TestCase):
             os.close(fd)
             for memory in maps:
                 memory.close()
-            # What stays is what its files hold: the next run finds them, and others do not.
+            # The files keep their pages for the next run.
             self.assertEqual(os.statvfs(mount).f_bfree, 0)
             for file in pathlib.Path(mount).iterdir():
                 file.unlink()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The figure for MySQL against servers on real huge pages of 2M.
+"""The size that hugeplanctl determines for MySQL, compared with servers on real huge pages of 2M.
 
 usage: HUGEPLAN_LIVE=1 test_mysql.py HUGEPLANCTL [CACHE]
 
-The servers are those that tests/sizes/measure.py has fetched into its cache, of which one is 200 MiB: too much for the
-tests of every day. For each version: with the pages that `hugeplanctl size mysql` says it has its pool of them, and
-takes hardly fewer. With just those that it took it has them again; with one page fewer a part of its pool is small.
-Needs what test_live.py needs. Else, and without servers, it says so and skips (77).
+The servers, of 200 MiB each, are fetched by tests/sizes/measure.py into its cache, so `meson test` does not run this.
+For each version: with the pages of `hugeplanctl size mysql` the buffer pool is in huge pages, and at most a few pages are
+left. With exactly the pages that MySQL took, the same is true; with one page fewer a part of the pool is in small pages.
+Needs what test_live.py needs; skips (77).
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 
 import test_live  # noqa: E402
 from meter import Settings, started  # noqa: E402
-from shared import wait_until  # noqa: E402
+from shared import no_surplus, pools_locked, reserved, wait_until  # noqa: E402
 from test_live import set_pool  # noqa: E402
-from test_postgresql import no_surplus, pools_locked, reserved  # noqa: E402
 
 from common import SKIP, check, pages_said, passes  # noqa: E402
 
@@ -46,7 +45,7 @@ CASES: tuple[Settings, ...] = (
 
 
 class Server:
-    """A version with a data directory of its own."""
+    """A version of MySQL with a data directory."""
 
     def __init__(self, directory: pathlib.Path, work: pathlib.Path) -> None:
         self.version = directory.name.removeprefix("mysql-")
@@ -68,7 +67,7 @@ class Server:
             try:
                 wait_until("MySQL has started", lambda: process.poll() is not None
                                      or "ready for connections" in self.log.read_text(), PATIENCE)
-                check(process.poll() is None, f"it does not start: {self.log.read_text()}")
+                check(process.poll() is None, f"MySQL does not start: {self.log.read_text()}")
                 yield
             finally:
                 process.terminate()
@@ -83,12 +82,12 @@ def check_case(hugeplanctl: str, server: Server, settings: Settings) -> str:
     said = pages_said(hugeplanctl, "mysql", {"server_version": server.version, "host_cpus": str(os.cpu_count()), **settings})
     set_pool(said)
     pages = server.taken(settings)
-    check(pages <= said <= pages + ABOVE_PAGES, f"it takes {pages} pages, hugeplan says {said}")
+    check(pages <= said <= pages + ABOVE_PAGES, f"MySQL takes {pages} pages, the size is {said}")
     set_pool(pages)
-    check((again := server.taken(settings)) == pages, f"with {pages} pages it takes {again}")
+    check((again := server.taken(settings)) == pages, f"with {pages} pages MySQL takes {again}")
     set_pool(pages - 1)
-    check((fewer := server.taken(settings)) < pages - 1, f"with {pages - 1} pages it takes {fewer}: none was refused")
-    return f"{pages} pages, hugeplan says {said}"
+    check((fewer := server.taken(settings)) < pages - 1, f"with {pages - 1} pages MySQL takes {fewer}")
+    return f"{pages} pages, the size is {said}"
 
 
 def run_cases(hugeplanctl: str, directory: pathlib.Path) -> int:

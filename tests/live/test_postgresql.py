@@ -1,24 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The figure for a PostgreSQL server against the server itself, on real huge pages of 2M.
+"""The size that hugeplanctl determines for PostgreSQL, compared with a server on real huge pages of 2M.
 
 usage: HUGEPLAN_LIVE=1 test_postgresql.py HUGEPLANCTL
 
-For each of some settings, wherever they stand (postgresql.conf, an included directory, what ALTER
-SYSTEM writes, the command line): what `hugeplanctl explain` has from the server's own program is what
-the started server reserves, and with one page less it does not start; the formula is never below. And what is
-seen of the running server is that number as well, of huge pages and of small ones.
-Needs what test_live.py needs, and PostgreSQL 15 or later as Debian packages it; makes a data
-directory of its own. Else it says so and skips (77).
-"""
+For settings in postgresql.conf, in an included directory, by ALTER SYSTEM and on the command line: the server
+reserves the size that `hugeplanctl explain` gets from postgres -C, does not start with one page less, and the
+formula's size is not smaller. The size that is measured of the running server, in huge or small pages, is the same.
+Needs what test_live.py needs, and Debian's PostgreSQL 15 or later; makes a data directory of its own. Skips (77). """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import json
-import os
 import pathlib
 import pwd
 import re
@@ -30,20 +25,19 @@ import tempfile
 from collections.abc import Iterator
 
 import test_live
-from shared import wait_until
-from test_live import CONFIG, HUGEPAGES, count, set_pool
+from shared import no_surplus, pools_locked, reserved, unit_group, wait_until
+from test_live import CONFIG, set_pool
 
 from common import SKIP, check, passes
 
 OWNER = "postgres"
-OVERCOMMIT = HUGEPAGES / "nr_overcommit_hugepages"
 PATIENCE = 30.0
 
-# The places of settings, in the order in which they win.
+# The places of settings; a later one overrides an earlier one.
 PLACES = ("postgresql.conf", "conf.d/10-size.conf", "postgresql.auto.conf", "command line")
 BASE = "include_dir = 'conf.d'\nhuge_pages = on\nfsync = off\nlisten_addresses = ''\n"
 
-# Beside each: where all of its settings stand, but for the first, which stands in postgresql.conf.
+# Settings, and the place of all but the first one, which is in postgresql.conf.
 CASES = (
     ("shared_buffers=128MB", PLACES[0]),
     ("shared_buffers=128MB max_connections=1000", PLACES[1]),
@@ -66,7 +60,7 @@ CASES = (
 
 
 def newest_server() -> pathlib.Path | None:
-    """The directory of its programs."""
+    """The directory of the newest server's programs."""
     found = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*/bin")
              if (path / "postgres").exists() and (path / "initdb").exists()]
     found = [path for path in found if path.parent.name.isdigit() and int(path.parent.name) >= 15]
@@ -82,38 +76,8 @@ def why_not() -> str | None:
     try:
         pwd.getpwnam(OWNER)
     except KeyError:
-        return f"there is no user {OWNER}, who would run the server"
+        return f"there is no user {OWNER} to run the server"
     return None
-
-
-@contextlib.contextmanager
-def pools_locked() -> Iterator[None]:
-    """As the scripts do: one may change the pools at a time."""
-    descriptor = os.open(HUGEPAGES.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def no_surplus() -> Iterator[None]:
-    """Surplus pages would let any server start."""
-    before = OVERCOMMIT.read_text()
-    OVERCOMMIT.write_text("0\n")
-    try:
-        yield
-    finally:
-        OVERCOMMIT.write_text(before)
-
-
-def reserved() -> int:
-    """Pages in use or reserved, read again if one was touched in between: it would be neither."""
-    before = None
-    while (now := (count("free_hugepages"), count("resv_hugepages"))) != before:
-        before = now
-    return count("nr_hugepages") - now[0] + now[1]
 
 
 class Server:
@@ -131,8 +95,7 @@ class Server:
                                     group=user.pw_gid, extra_groups=[], env={"LC_ALL": "C"})
 
     def create(self) -> None:
-        done = self.run("initdb", "-D", str(self.data), "--no-sync", "--no-instructions",
-                        "--auth=trust").wait(PATIENCE)
+        done = self.run("initdb", "-D", str(self.data), "--no-sync", "--no-instructions", "--auth=trust").wait(PATIENCE)
         check(done == 0, f"initdb: {self.log.read_text()}")
         (self.data / "conf.d").mkdir()
 
@@ -151,7 +114,7 @@ class Server:
         return self.run("postgres", "-D", str(self.data), "-k", str(self.data), *self.options)
 
     def stop(self, postmaster: subprocess.Popen[bytes]) -> None:
-        """At once; the memory goes back when the last of its processes has ended."""
+        """An immediate shutdown; the memory is freed when the last process has ended."""
         postmaster.send_signal(signal.SIGQUIT)
         postmaster.wait(PATIENCE)
         wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
@@ -159,16 +122,15 @@ class Server:
     def reserves(self) -> int:
         postmaster = self.start()
         try:
-            # The segment is there before the file says so (LOCK_FILE_LINE_PM_STATUS).
-            wait_until("the server is there", lambda: postmaster.poll() is not None
-                       or self.is_there(), PATIENCE)
-            check(postmaster.poll() is None, f"it does not start: {self.log.read_text()}")
+            # The server makes its segment before it writes this line (LOCK_FILE_LINE_PM_STATUS).
+            wait_until("the server", lambda: postmaster.poll() is not None or self.is_running(), PATIENCE)
+            check(postmaster.poll() is None, f"the server does not start: {self.log.read_text()}")
             return reserved()
         finally:
             if postmaster.poll() is None:
                 self.stop(postmaster)
 
-    def is_there(self) -> bool:
+    def is_running(self) -> bool:
         with contextlib.suppress(OSError):
             lines = (self.data / "postmaster.pid").read_text().splitlines()
             return len(lines) >= 8 and lines[7].strip() in ("starting", "ready", "standby")
@@ -181,8 +143,7 @@ class Server:
         except subprocess.TimeoutExpired:
             self.stop(postmaster)
             return False
-        return (postmaster.returncode != 0
-                and "could not map anonymous shared memory" in self.log.read_text())
+        return (postmaster.returncode != 0 and "could not map anonymous shared memory" in self.log.read_text())
 
 
 def explain(hugeplanctl: str) -> dict:
@@ -195,18 +156,18 @@ def explain(hugeplanctl: str) -> dict:
 def check_case(hugeplanctl: str, server: Server, settings: str, place: str) -> str:
     server.configure(settings.split(), place)
     if server.options:
-        # What the command line is shows after a first start.
+        # hugeplanctl reads the options from postmaster.opts, which the first start writes.
         set_pool(2000)
         server.reserves()
     found = explain(hugeplanctl)
     formula, size = found["byRule"][0]["pages"], found["sizes"][0]
-    check(size["exact"], f"the server was not asked: {found}")
+    check(size["exact"], f"the size is not from postgres -C: {found}")
     pages = size["pages"]
-    check(formula >= pages, f"the formula says {formula}, the server {pages}")
+    check(formula >= pages, f"the formula's size is {formula}, postgres -C prints {pages}")
     set_pool(pages)
-    check((taken := server.reserves()) == pages, f"it says {pages} and takes {taken}")
+    check((taken := server.reserves()) == pages, f"postgres -C prints {pages}, the server takes {taken}")
     set_pool(pages - 1)
-    check(server.refuses_to_start(), f"it starts with {pages - 1} pages, too")
+    check(server.refuses_to_start(), f"the server starts with {pages - 1} pages, too")
     return f"{pages} pages, formula {formula}"
 
 
@@ -216,24 +177,20 @@ SEEN = CONFIG / "20-pg.conf.d/90-learned.conf"
 
 @contextlib.contextmanager
 def control_group(server: Server) -> Iterator[None]:
-    """The server starts as if it were UNIT's."""
-    root = pathlib.Path("/sys/fs/cgroup")
-    group = next(path for path in (root, root / "unified") if (path / "cgroup.procs").exists()) / UNIT
-    group.mkdir()
-    postmaster = server.start()
-    (group / "cgroup.procs").write_text(f"{postmaster.pid}\n")
-    try:
-        wait_until("the server is there", server.is_there, PATIENCE)
-        yield
-    finally:
-        server.stop(postmaster)
-        wait_until("nobody is left", lambda: not (group / "cgroup.procs").read_text(), PATIENCE)
-        group.rmdir()
+    """The server runs in the control group of UNIT."""
+    with unit_group(UNIT) as group:
+        postmaster = server.start()
+        (group / "cgroup.procs").write_text(f"{postmaster.pid}\n")
+        try:
+            wait_until("the server", server.is_running, PATIENCE)
+            yield
+        finally:
+            server.stop(postmaster)
+            wait_until("the end of all processes", lambda: not (group / "cgroup.procs").read_text(), PATIENCE)
 
 
 def learn(hugeplanctl: str) -> str:
-    done = subprocess.run([hugeplanctl, "learn", "pg"], check=False, text=True, capture_output=True,
-                          timeout=PATIENCE)
+    done = subprocess.run([hugeplanctl, "learn", "pg"], check=False, text=True, capture_output=True, timeout=PATIENCE)
     check(done.returncode == 0, f"learn: {done.returncode}\n{done.stderr}")
     return done.stderr
 
@@ -248,10 +205,10 @@ def seen(hugeplanctl: str) -> tuple[int, bool]:
 
 
 def check_seen(hugeplanctl: str, server: Server) -> None:
-    """As of a version that cannot be asked: the rule's figure is known before the start."""
+    """The measured size of a server whose size before the start was by the formula, as for versions without -C."""
     server.configure(["shared_buffers=256MB", "max_connections=300"], PLACES[0])
     set_pool(2000)
-    server.reserves()  # with no options of an earlier start
+    server.reserves()  # writes postmaster.opts without options
     found = explain(hugeplanctl)
     rule, pages = found["byRule"][0]["pages"], found["sizes"][0]["pages"]
     (CONFIG / "20-pg.conf").write_text((CONFIG / "20-pg.conf").read_text() + f"Unit={UNIT}\n")
@@ -261,26 +218,24 @@ def check_seen(hugeplanctl: str, server: Server) -> None:
     SEEN.write_text(f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n{settings[0]}\n")
     set_pool(rule)
     with control_group(server):
-        check((now := seen(hugeplanctl)) == (pages, True), f"it says {pages}, seen is {now}")
+        check((now := seen(hugeplanctl)) == (pages, True), f"{now} is measured instead of {pages} huge pages")
         figure = explain(hugeplanctl)["next"][0]
         check((figure["pages"], figure["exact"], figure["source"]) == (pages, True, "seen"),
-              f"{pages} of {rule} pages count: {figure}")
+              f"the size is not the measured one, {pages} pages: {figure}")
     set_pool(0)
     with (server.data / "postgresql.conf").open("a") as file:
         file.write("huge_pages = try\n")
     with control_group(server):
-        check((now := seen(hugeplanctl)) == (pages, False), f"of small pages, {pages}: seen is {now}")
+        check((now := seen(hugeplanctl)) == (pages, False), f"{now} is measured in small pages instead of {pages} huge pages")
 
 
 def run_cases(hugeplanctl: str, server: Server) -> int:
     server.create()
     CONFIG.mkdir(exist_ok=True)
-    (CONFIG / "20-pg.conf").write_text(
-        f"[Instance]\nEngine=postgresql\nPageSize=2M\nDataDirectory={server.data}\n")
-    results = [passes(f"{settings} ({place})",
-                      functools.partial(check_case, hugeplanctl, server, settings, place))
+    (CONFIG / "20-pg.conf").write_text(f"[Instance]\nEngine=postgresql\nPageSize=2M\nDataDirectory={server.data}\n")
+    results = [passes(f"{settings} ({place})", functools.partial(check_case, hugeplanctl, server, settings, place))
                for settings, place in CASES]
-    results.append(passes("what is seen", functools.partial(check_seen, hugeplanctl, server)))
+    results.append(passes("measured sizes", functools.partial(check_seen, hugeplanctl, server)))
     return results.count(False)
 
 
@@ -293,8 +248,7 @@ def main() -> int:
     with (tempfile.TemporaryDirectory(prefix="hugeplan-live-", dir="/var/lib") as name,
           pools_locked(), test_live.host_as_it_was(), no_surplus()):
         shutil.chown(name, OWNER)
-        n_failed = run_cases(str(pathlib.Path(sys.argv[1]).resolve()),
-                             Server(programs, pathlib.Path(name)))
+        n_failed = run_cases(str(pathlib.Path(sys.argv[1]).resolve()), Server(programs, pathlib.Path(name)))
     print(f"PostgreSQL {programs.parent.name}: {len(CASES) + 1} cases, {n_failed} failed")
     return 1 if n_failed else 0
 

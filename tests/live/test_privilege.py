@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a database's owner, or who calls his process postgres, cannot have root do.
+"""What hugeplanctl, run by root, does not do for a database's owner, or for a user whose process is called postgres.
 
 usage: HUGEPLAN_LIVE=1 test_privilege.py HUGEPLANCTL
 
-Each of these was an exploit: a configuration that leads to a device, or to a file of root's; settings and
-programs of third parties; an environment that plants a library. Needs root and a host on which hugeplan is
-not in use, touches no pool, and makes /etc/hugeplan.d for itself. Else it says so and skips (77).
+Each test is an exploit: a configuration file that is a link to a device or to a file of root; settings and programs of
+third parties; an environment that loads a library. Needs root and a host without hugeplan, changes no pool, and makes
+/etc/hugeplan.d. Skips (77) with a reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from test_live import CONFIG
 
 from common import SKIP
 
-MALLORY = 65533  # has no name
+MALLORY = 65533  # a user without an entry in passwd(5)
 OWNER = pwd.getpwnam("daemon").pw_uid
 IN_OPEN, IN_ACCESS = 0x20, 0x1
 ZERO = os.makedev(1, 5)
@@ -41,7 +41,7 @@ hugeplanctl = ""
 
 
 class Watch:
-    """Who opens a file for reading or writing. Holding it (O_PATH) does not count."""
+    """inotify(7) for opens and reads of a file; open(2) with O_PATH is no such event."""
 
     def __init__(self, path: pathlib.Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
@@ -83,8 +83,7 @@ class PrivilegeTest(unittest.TestCase):
     def suggest(self, data: pathlib.Path, user: int = MALLORY) -> str:
         program = shutil.copy("/bin/sh", self.directory / "postgres")
         process = subprocess.Popen([program, "-c", "sleep 60 & wait", "-D", str(data)],
-                                   user=user, group=user, extra_groups=[], cwd="/",
-                                   start_new_session=True)
+                                   user=user, group=user, extra_groups=[], cwd="/", start_new_session=True)
         try:
             comm = pathlib.Path(f"/proc/{process.pid}/comm")
             while comm.read_text() != "postgres\n":
@@ -98,8 +97,7 @@ class PrivilegeTest(unittest.TestCase):
             process.wait()
 
     def describe(self, data: pathlib.Path, more: str = "") -> None:
-        (CONFIG / "20-pg.conf").write_text(
-            f"[Instance]\nEngine=postgresql\nDataDirectory={data}\n{more}")
+        (CONFIG / "20-pg.conf").write_text(f"[Instance]\nEngine=postgresql\nDataDirectory={data}\n{more}")
 
     def test_device(self) -> None:
         """A link to the watchdog armed it: the machine was off 30 s later."""
@@ -117,12 +115,12 @@ class PrivilegeTest(unittest.TestCase):
         self.ctl("plan")
         self.ctl("learn", "pg")
         self.assertEqual(watch.events(), [])
-        # It would have been seen.
+        # The watch works.
         device.open("rb").close()
         self.assertIn(IN_OPEN, watch.events())
 
     def test_file_of_root(self) -> None:
-        """What he includes is read as he may read it."""
+        """An included file is read with the owner's rights."""
         secret = self.directory / "secret"
         secret.write_text(f"shared_buffers = {SECRET}\n")
         secret.chmod(0o600)
@@ -130,24 +128,24 @@ class PrivilegeTest(unittest.TestCase):
         data = self.data(f"huge_pages = on\ninclude '{secret}'\n")
         self.assertNotIn(SECRET, self.suggest(data))
         self.describe(data)
-        told = self.ctl("explain", "pg").stdout
-        self.assertIn("Permission denied", told)
-        self.assertNotIn(SECRET, told)
+        text = self.ctl("explain", "pg").stdout
+        self.assertIn("Permission denied", text)
+        self.assertNotIn(SECRET, text)
         self.assertEqual(watch.events(), [])
 
     def test_kernel_log(self) -> None:
+        """Files of the kernel are not read as included files."""
         for path in ("/proc/kmsg", "/proc/self/environ", "/sys/kernel/mm/hugepages"):
-            told = self.suggest(self.data(f"include '{path}'\n"))
-            self.assertIn("not proposed", told, path)
+            self.assertIn("not proposed", self.suggest(self.data(f"include '{path}'\n")), path)
 
     def test_own_file(self) -> None:
-        """As he may read, he may be read: nobody else could."""
+        """A file that only its owner may read is read."""
         data = self.data("huge_pages = on\nshared_buffers = 77MB\n")
         data.chmod(0o700)
         self.assertIn("shared_buffers = 77MB", self.suggest(data))
 
     def fake_server(self, owner: int, directory_owner: int) -> pathlib.Path:
-        """Says who runs it, in the place of PostgreSQL 15."""
+        """A fake PostgreSQL 15 that records its user and its privileges."""
         programs = self.directory / "programs"
         programs.mkdir()
         os.chown(programs, directory_owner, directory_owner)
@@ -166,8 +164,8 @@ class PrivilegeTest(unittest.TestCase):
         path.write_text(f"[Service]\nUser=daemon\nExecStart={program} -D {data}\n")
         self.addCleanup(path.unlink)
 
-    def asked(self, **more: object) -> tuple[dict[str, object], str]:
-        """What explain found, and what the server said of itself."""
+    def explain(self, **more: object) -> tuple[dict[str, object], str]:
+        """`found` of explain's JSON, and the record of the fake server, "" if it has not run."""
         done = self.ctl("explain", "--json=short", "pg", **more)
         ran = pathlib.Path("/tmp/hugeplan-privilege-ran")
         return json.loads(done.stdout)["found"], ran.read_text() if ran.exists() else ""
@@ -177,9 +175,10 @@ class PrivilegeTest(unittest.TestCase):
         self.unit(self.fake_server(owner, directory_owner), data)
         self.describe(data, f"Unit=hugeplan-privilege.service\nUser=daemon\n")
 
-    def test_asked_as_owner(self) -> None:
+    def test_server_runs_as_owner(self) -> None:
+        """The server's program runs as the owner, without privileges."""
         self.prepare_server("")
-        found, ran = self.asked()
+        found, ran = self.explain()
         self.assertTrue(found["exact"], found)
         self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
         self.assertIn("NoNewPrivs:\t1", ran)
@@ -187,6 +186,7 @@ class PrivilegeTest(unittest.TestCase):
         self.assertIn("CapEff:\t0000000000000000", ran)
 
     def test_with_few_capabilities(self) -> None:
+        """hugeplanctl needs only the capabilities to become the owner and to end its processes."""
         self.prepare_server("")
         done = subprocess.run(
             ["setpriv", "--bounding-set=-all,+setuid,+setgid,+kill", "--inh-caps=-all", hugeplanctl,
@@ -194,11 +194,12 @@ class PrivilegeTest(unittest.TestCase):
         self.assertTrue(json.loads(done.stdout)["found"]["exact"], done.stdout)
 
     def gate(self, user: int, *more: str) -> str:
-        """Which is the unit's user from its beginning."""
+        """The messages of a gate that runs as USER."""
         return self.ctl(*more, "wait", "--restart", "pg", user=user, group=user, extra_groups=[],
                         stdin=subprocess.DEVNULL).stderr
 
-    def test_owner_from_the_beginning(self) -> None:
+    def test_gate_of_the_owner(self) -> None:
+        """A gate that runs as the owner determines the size without becoming another user."""
         self.prepare_server("")
         said = self.gate(OWNER)
         self.assertNotIn("is not known", said)
@@ -208,7 +209,7 @@ class PrivilegeTest(unittest.TestCase):
         self.assertIn("NoNewPrivs:\t1", ran)
 
     def test_server_that_hangs(self) -> None:
-        """Or was replaced by a script of the owner's that does: he waits himself, a quarter of his time."""
+        """A server's program that hangs costs the gate a quarter of its timeout; then an estimate is used."""
         self.prepare_server("")
         program = next(self.directory.rglob("postgres"))
         program.write_text("#!/bin/sh\nsleep 50 &\nsleep 50\n")
@@ -216,47 +217,48 @@ class PrivilegeTest(unittest.TestCase):
         said = self.gate(OWNER, "--timeout=4s")
         self.assertIn("using an estimate: ", said)
         self.assertRegex(said, "no time was left to ask|gave no answer within")
-        self.assertLess(time.monotonic() - begun, 40, "long before the script ends")
+        self.assertLess(time.monotonic() - begun, 40)
 
-    def test_server_that_lies(self) -> None:
-        """As a script in its place can: what is no number of pages that a host could have is no answer."""
+    def test_server_with_wrong_answers(self) -> None:
+        """An answer of the server's program that is no possible number of pages is replaced by an estimate."""
         self.prepare_server("")
         program = next(self.directory.rglob("postgres"))
-        for lie in ("-5", "0x40", "40 pages", "$(seq 300000)", "", "40; exit 1"):
-            program.write_text(f"#!/bin/sh\necho {lie}\n")
-            found, _ = self.asked()
-            self.assertFalse(found["exact"], f"{lie}: {found}")
-            self.assertLess(found["sizes"][0]["pages"], 999, f"{lie}: {found}")
-            self.assertIn("using an estimate", self.gate(OWNER), lie)
+        for answer in ("-5", "0x40", "40 pages", "$(seq 300000)", "", "40; exit 1"):
+            program.write_text(f"#!/bin/sh\necho {answer}\n")
+            found, _ = self.explain()
+            self.assertFalse(found["exact"], f"{answer}: {found}")
+            self.assertLess(found["sizes"][0]["pages"], 999, f"{answer}: {found}")
+            self.assertIn("using an estimate", self.gate(OWNER), answer)
         program.write_text("#!/bin/sh\necho 99999999999\n")
         self.assertRegex(self.gate(OWNER), "refused: it is 99,999,999,999 pages of 2M .*, and this host has ")
 
-    def test_somebody_else_from_the_beginning(self) -> None:
+    def test_gate_of_another_user(self) -> None:
+        """A gate that runs as another user than the owner determines no size and runs no program."""
         self.prepare_server("")
         self.assertIn("its size is not known: it belongs to daemon", self.gate(MALLORY))
         self.assertFalse(pathlib.Path("/tmp/hugeplan-privilege-ran").exists())
 
     def test_settings_of_third_parties(self) -> None:
-        """Who wrote an option has the server run his code: shared_preload_libraries."""
+        """A server is not run with settings that other users can change: shared_preload_libraries is code."""
         third = self.directory / "third.conf"
         third.write_text("shared_preload_libraries = '/tmp/evil'\n")
         os.chown(third, MALLORY, MALLORY)
         self.prepare_server(f"include '{third}'\n")
-        found, ran = self.asked()
+        found, ran = self.explain()
         self.assertFalse(found["exact"], found)
         self.assertIn("others can change its settings", found["unasked"])
         self.assertEqual(ran, "")
 
     def test_files_that_cannot_be_read(self) -> None:
-        """By its owner, so that the server skips them; or by the rule's reader alone, which knows no bound of the
-        server's. The server is asked all the same, and its word counts."""
+        """The server's program is run, and its size used, though a file of its configuration cannot be read by its
+        owner, in which case the server skips it, or not by hugeplanctl's reader, which has a bound."""
         locked, large = self.directory / "locked.conf", self.directory / "large.conf"
         locked.write_text("shared_buffers = 512MB\n")
         locked.chmod(0o600)
         large.write_text("#" * (1 << 20) + "\n")
         for settings, wrong in ((f"include_if_exists '{locked}'\n", False), (f"include '{large}'\n", True)):
             self.prepare_server(settings)
-            found, _ = self.asked()
+            found, _ = self.explain()
             self.assertEqual(found["byRule"] == [], wrong, found)
             self.assertTrue(found["exact"], found)
             self.assertEqual(found["sizes"][0]["pages"], 999, found)
@@ -268,32 +270,32 @@ class PrivilegeTest(unittest.TestCase):
         auto = self.directory / f"data-{OWNER}" / "postgresql.auto.conf"
         auto.write_text("shared_buffers = 512MB\n")
         auto.chmod(0o600)
-        found, _ = self.asked()
+        found, _ = self.explain()
         self.assertTrue(found["exact"], found)
         self.assertIn("the server skips it", str(found["problems"]))
 
     def test_program_of_third_parties(self) -> None:
         self.prepare_server("", owner=MALLORY)
-        found, ran = self.asked()
+        found, ran = self.explain()
         self.assertFalse(found["exact"], found)
         self.assertEqual(ran, "")
 
     def test_directory_of_third_parties(self) -> None:
         self.prepare_server("", directory_owner=MALLORY)
-        found, ran = self.asked()
+        found, ran = self.explain()
         self.assertFalse(found["exact"], found)
         self.assertEqual(ran, "")
 
     def test_environment(self) -> None:
-        """Nothing of what root was called with goes on to the server."""
+        """The environment of hugeplanctl is not passed on to the server."""
         self.prepare_server("")
-        _, ran = self.asked(env={**os.environ, "PGDATA": "/tmp", "LD_BIND_NOW": "1"})
+        _, ran = self.explain(env={**os.environ, "PGDATA": "/tmp", "LD_BIND_NOW": "1"})
         self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
 
 
 def why_not() -> str | None:
     if os.environ.get("HUGEPLAN_LIVE") != "1":
-        return "it describes databases of its own to this host; set HUGEPLAN_LIVE=1 to allow it"
+        return "it writes to this host's /etc/hugeplan.d; set HUGEPLAN_LIVE=1 to allow it"
     if os.geteuid() != 0:
         return "it needs root"
     if CONFIG.exists() and any(CONFIG.iterdir()):

@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""scripts/quickstart on this very kernel: whenever and however it is interrupted, it leaves the host as
-it was.
+"""scripts/quickstart on the running kernel restores the host, whenever and however it is interrupted.
 
 usage: HUGEPLAN_LIVE=1 test_quickstart.py --quickstart=SCRIPT [--runs=N] [TEST...]
 
-Each run has a terminal of its own, as a person's has, so that Ctrl-C reaches every process in the
-foreground. The moments are drawn; HUGEPLAN_SEED=N repeats them, and HUGEPLAN_RUNS=N says how many. Needs what test_live.py does. Without
-HUGEPLAN_LIVE=1, or where something is missing, it says so and skips (77).
-"""
+Each run has a terminal of its own, so that Ctrl-C reaches every process in the foreground. The moments are random;
+HUGEPLAN_SEED=N repeats them, HUGEPLAN_RUNS=N is their number. Needs what test_live.py needs; skips (77). """
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ SETTINGS += [pathlib.Path("/proc/sys") / name
              for name in ("kernel/shmmax", "kernel/shmall", "vm/hugetlb_shm_group",
                           "vm/min_free_kbytes", "vm/nr_overcommit_hugepages")]
 BUILD_SEC = 900.0
-# What it writes once it has begun to change something.
+# The output before the first change of the host.
 BEGUN = "== A plan"
 
 
@@ -52,12 +49,12 @@ def describe(path: pathlib.Path) -> object:
 
 
 def host() -> dict[str, object]:
-    """All that it might leave behind."""
+    """Everything that the script may change or leave behind."""
     found: dict[str, object] = {str(path): path.read_text()
                                 for path in [*node_pools(), *thp_files(), *SETTINGS]
                                 if path.exists()}
     for log in pathlib.Path(LOGS[0]).glob(LOGS[1]):
-        found[str(log)] = "is there"
+        found[str(log)] = "exists"
     for top in WATCHED:
         if top.exists():
             found |= {str(path): describe(path) for path in [top, *top.rglob("*")]}
@@ -65,7 +62,7 @@ def host() -> dict[str, object]:
 
 
 def daemons(script: pathlib.Path) -> list[int]:
-    """Those of this checkout."""
+    """The pids of running daemons of this checkout."""
     program = script.parents[1] / "build/src/hugepland"
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
@@ -90,7 +87,7 @@ def check_as_before(script: pathlib.Path, before: dict[str, object], what: str, 
 
 
 class Demonstration:
-    """How long an undisturbed one takes, and from when on it changes something."""
+    """The duration of an undisturbed run, and the moment of its first change."""
 
     def __init__(self, script: pathlib.Path) -> None:
         before = host()
@@ -102,11 +99,10 @@ class Demonstration:
         self.script = script
         check(code == 0 and "this host is as before" in run.output, f"{code}: {run.output}")
         check_as_before(script, before, "an undisturbed run", run.output)
-        print(f"     it changes something from {self.begun:.1f} s on, and takes {self.seconds:.1f} s",
-              flush=True)
+        print(f"     the first change is after {self.begun:.1f} s, the end after {self.seconds:.1f} s", flush=True)
 
     def interrupt(self, way: str, moment: float, draw: random.Random) -> Run:
-        """MOMENT: of the time in which something is changed, counted from its beginning."""
+        """Interrupts a run. MOMENT: 0 is the first change, 1 the end, -1 the beginning."""
         run = Run(self.script)
         if moment >= 0:
             run.read_until(BEGUN, BUILD_SEC)
@@ -118,18 +114,18 @@ class Demonstration:
         return run
 
 
-def check_told(way: str, run: Run, code: int) -> None:
-    """It says what became of it; a terminal that is gone hears nothing."""
+def check_message(way: str, run: Run, code: int) -> None:
+    """The last message says whether the host is restored, unless the terminal is gone."""
     if way == "HUP":
         check(code in (129, -signal.SIGHUP, 0), f"{way}: exit status {code}")
         return
-    if code < 0 and "==" not in run.output:  # before it could even say what it begins with
+    if code < 0 and "==" not in run.output:  # before the first line of output
         return
     is_done = code == 0 and "this host is as before" in run.output
-    is_told = (code == {"TERM": 143}.get(way, 130) and "interrupted" in run.output
+    is_reported = (code == {"TERM": 143}.get(way, 130) and "interrupted" in run.output
                and ("this host is as before" in run.output
                     or "nothing was changed on this host" in run.output))
-    check(is_done or is_told, f"{way}: exit status {code}:\n{run.output}")
+    check(is_done or is_reported, f"{way}: exit status {code}:\n{run.output}")
 
 
 # ---- tests ----
@@ -151,7 +147,7 @@ def test_interrupted(demonstration: Demonstration, draw: random.Random, n_runs: 
                 code, output = next_run.finish(), output + next_run.output
                 check(code == 0 and "this host is as before" in next_run.output, output)
             else:
-                check_told(way, run, code)
+                check_message(way, run, code)
             check_as_before(demonstration.script, before, f"{way} at {moment:.2f}", output)
         except (Failure, TerminalError) as failure:
             raise Failure(f"{way} at {moment:.2f}: {failure}") from None
@@ -159,7 +155,7 @@ def test_interrupted(demonstration: Demonstration, draw: random.Random, n_runs: 
 
 
 def test_ledger_is_gone(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
-    """No daemon knows any more which pages are whose: what was found stands in the script's own notes."""
+    """Without a ledger the script restores the pools from its own record."""
     before = host()
     run = Run(demonstration.script)
     run.read_until("== The gate", BUILD_SEC)
@@ -174,7 +170,7 @@ def test_ledger_is_gone(demonstration: Demonstration, draw: random.Random, n_run
 
 
 def test_pages_in_use(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
-    """Somebody takes some of the pages and keeps them: they are his, and go with him."""
+    """Pages that another process has taken stay until it ends, and the script says so."""
     before = host()
     surplus = [path.with_name("surplus_hugepages") for path in node_pools()]
     run = Run(demonstration.script)
@@ -186,13 +182,13 @@ def test_pages_in_use(demonstration: Demonstration, draw: random.Random, n_runs:
         code = run.finish()
         check(code == 130 and "but 10 pages are in use by others" in run.output, run.output)
         check("as before" not in run.output, run.output)
-        check(sum(int(path.read_text()) for path in surplus) == 10, "which is so")
-        check(is_alive(page_user), "and they have not been taken away")
+        check(sum(int(path.read_text()) for path in surplus) == 10, "ten pages are surplus")
+        check(is_alive(page_user), "the process lives")
     check_as_before(demonstration.script, before, "pages in use", run.output)
 
 
 def test_others_change_the_pools(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
-    """What others have added meanwhile is theirs, and it does not say that all is as before."""
+    """Pages that others have added meanwhile stay, and the script says so."""
     pool = next(path for path in node_pools() if "-2048kB" in str(path))
     before = host()
     run = Run(demonstration.script)
@@ -201,17 +197,17 @@ def test_others_change_the_pools(demonstration: Demonstration, draw: random.Rand
         pool.write_text(f"{int(pool.read_text()) + 5}\n")
         run.press_ctrl_c()
     code = run.finish()
-    told = re.search(r"0 pages before, 5 now; to set it: echo 0 >(/sys/\S+)", run.output)
-    check(code == 130 and told is not None, f"{code}: {run.output}")
-    assert told
+    difference = re.search(r"0 pages before, 5 now; to set it: echo 0 >(/sys/\S+)", run.output)
+    check(code == 130 and difference is not None, f"{code}: {run.output}")
+    assert difference
     check("is not as before" in run.output, run.output)
-    check(pathlib.Path(told[1]).read_text() == "5\n", "which is so")
+    check(pathlib.Path(difference[1]).read_text() == "5\n", "the pool has five pages")
     pool.write_text("0\n")
     check_as_before(demonstration.script, before, "others' pages", run.output)
 
 
 def test_restores_what_it_found(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
-    """A pool, a ledger of this boot, a guard, and a policy that somebody changes meanwhile."""
+    """An existing pool, ledger and guard, and a policy that is changed meanwhile, are restored."""
     pool, policy, guard = node_pools()[-1], thp_files()[0], RUNTIME / "../sysctl.d/zz-hugeplan.conf"
     pool.write_text("7\n")
     RUNTIME.mkdir(exist_ok=True)
@@ -245,7 +241,7 @@ def test_restores_what_it_found(demonstration: Demonstration, draw: random.Rando
 
 
 def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
-    """Where hugeplan runs already, by hand or by systemd, nothing is changed."""
+    """The script changes nothing if hugeplan runs already."""
     script = demonstration.script
     with tempfile.TemporaryDirectory() as name:
         stub = pathlib.Path(name, "systemctl")
@@ -290,7 +286,7 @@ def main() -> int:
     if reason:
         print(f"skipped: {reason}")
         return SKIP
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would have everybody below ignore it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup(1) all processes would ignore it
     seed = int(os.environ.get("HUGEPLAN_SEED") or random.randrange(1 << 32))
     print(f"HUGEPLAN_SEED={seed}", flush=True)
     with host_as_it_was():

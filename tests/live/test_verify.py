@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`hugeplanctl verify` beside the kernel's own figures, with real servers on real huge pages of 2M:
-PostgreSQL, MariaDB, Java and a program with System V segments; with their pages, fallen back on purpose, and
-idle on purpose; counted by the hugetlb controller, and not.
+"""`hugeplanctl verify` compared with the kernel's figures, for PostgreSQL, MariaDB, Java and a program with System V
+segments on real huge pages of 2M: in use, fallen back and idle, with the hugetlb controller and without.
 
     HUGEPLAN_LIVE=1 test_verify.py HUGEPLANCTL [TEST...]
 
-Needs root, a pool of 2M pages of which nothing is in use, and whatever of the servers there is: PostgreSQL 15
-or later as Debian packages it, mariadbd, Java. A test whose server is missing is skipped; it is an error
-where CI=true. Everything is put back. Skips (exit 77) with a reason.
-"""
+Needs root and a pool of 2M pages of which no page is in use. A test whose server (Debian's PostgreSQL 15 or later,
+mariadbd, Java) is missing is skipped, or fails with CI=true. The host is restored. Skips (77) with a reason. """
 
 from __future__ import annotations
 
@@ -30,8 +27,9 @@ from collections.abc import Callable, Iterator
 import shared
 import test_live
 import test_postgresql
-from shared import MAP_HUGETLB, PAGE, PATIENCE, captured_root, map_pages, public_copy, touched, wait_until
-from test_live import count, set_pool
+from shared import (MAP_HUGETLB, PAGE, PATIENCE, captured_root, count, map_pages, no_surplus, pools_locked, public_copy, touched,
+                    unit_group, wait_until)
+from test_live import set_pool
 
 from common import SKIP
 
@@ -41,7 +39,6 @@ PAGES = 420
 SHM_HUGETLB, IPC_CREAT, IPC_RMID = 0o4000, 0o1000, 0
 NOBODY = 65534
 DAY = 24 * 60 * 60
-HIERARCHIES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd")
 MAX_MAP_COUNT = pathlib.Path("/proc/sys/vm/max_map_count")
 
 hugeplanctl = ""
@@ -74,7 +71,7 @@ def status_kib(pid: int, key: str) -> int:
 
 
 class Verify(unittest.TestCase):
-    """A captured root that shows this kernel, with a configuration and a control group of our own."""
+    """A captured root with a configuration, and a control group of the test."""
 
     root: pathlib.Path
     group: pathlib.Path
@@ -87,21 +84,15 @@ class Verify(unittest.TestCase):
         before = count("nr_hugepages")
         self.addCleanup(set_pool, before)
         set_pool(PAGES)
-        self.assertEqual(count("nr_hugepages"), PAGES, "the kernel has no such pool")
+        self.assertEqual(count("nr_hugepages"), PAGES, "the kernel makes fewer pages")
 
     # ---- the unit ----
 
     def make_unit(self, counted: bool) -> None:
-        hierarchy = pathlib.Path(next(path for path in HIERARCHIES if os.path.exists(path + "/cgroup.procs")))
-        self.group = hierarchy / "system.slice" / UNIT
-        made_slice = not self.group.parent.exists()
-        self.group.mkdir(parents=True)
-        if made_slice:
-            self.addCleanup(self.group.parent.rmdir)
-        self.addCleanup(self.group.rmdir)
-        if not counted:
-            return
-        for directory in (hierarchy, self.group.parent):
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        self.group = stack.enter_context(unit_group(UNIT))
+        for directory in (self.group.parents[1], self.group.parent) if counted else ():
             controllers = directory / "cgroup.subtree_control"
             if "hugetlb" not in (directory / "cgroup.controllers").read_text():
                 self.skipTest("the unified hierarchy has no hugetlb controller")
@@ -114,7 +105,7 @@ class Verify(unittest.TestCase):
         (self.root / "etc/hugeplan.d/shop.conf").write_text(f"[Instance]\nUnit={UNIT}\nPageSize=2M\n{text}\n")
 
     def pages(self, n: int) -> None:
-        """So many are meant for it from now on."""
+        """Sets Pages= of the instance."""
         path = self.root / "etc/hugeplan.d/shop.conf"
         path.write_text(path.read_text().replace("Memory=auto", f"Pages={n}"))
 
@@ -128,8 +119,8 @@ class Verify(unittest.TestCase):
         if process.poll() is None:
             process.send_signal(number)
         process.wait(PATIENCE)
-        wait_until("all have ended", lambda: not self.pids())
-        wait_until("all pages are given back", lambda: mapped() == 0)
+        wait_until("the end of all processes", lambda: not self.pids())
+        wait_until("free pages", lambda: mapped() == 0)
 
     def start(self, *command: str, user: str | None = None, **options: object) -> subprocess.Popen[bytes]:
         wrapper = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
@@ -139,7 +130,7 @@ class Verify(unittest.TestCase):
 
     @contextlib.contextmanager
     def child(self, work: Callable[[], object]) -> Iterator[int]:
-        """A process of the unit that has done WORK, and waits."""
+        """A process of the unit that has done WORK, and waits to be killed."""
         def enter_and_work() -> object:
             self.enter()
             return work()
@@ -150,7 +141,7 @@ class Verify(unittest.TestCase):
         finally:
             for other in self.pids():
                 os.kill(other, signal.SIGKILL)
-            wait_until("all have ended", lambda: not self.pids())
+            wait_until("the end of all processes", lambda: not self.pids())
 
     # ---- verify ----
 
@@ -170,7 +161,7 @@ class Verify(unittest.TestCase):
         return {row["kind"]: row for row in json.loads(self.run_ctl("--json=short", "verify").stdout)["waste"]}
 
     def assert_as_kernel(self, proof: dict, exact: bool = True) -> None:
-        """Its figures are those of the pool, which only this unit uses, and of its processes."""
+        """The figures of PROOF are those of the pool, which only this unit uses, and of the unit's processes."""
         pids = self.pids()
         server = proof["server"]
         self.assertEqual(server["processes"], len(pids))
@@ -200,7 +191,7 @@ class Verify(unittest.TestCase):
 
     @contextlib.contextmanager
     def later(self, seconds: int) -> Iterator[None]:
-        """As if the host had run so much longer."""
+        """Adds SECONDS to /proc/uptime."""
         up = float(pathlib.Path("/proc/uptime").read_text().split()[0])
         faked = self.root / "uptime"
         faked.write_text(f"{up + seconds:.2f} 0.00\n")
@@ -258,7 +249,7 @@ class Verify(unittest.TestCase):
         proof = self.verify()
         self.assertEqual(proof["mappedBytes"], 0)
         self.assert_fell_back(proof, "huge_pages=try", 256 * MIB)
-        self.assertNotIn("WARNING", server.log.read_text())  # that is why verify has to say it
+        self.assertNotIn("WARNING", server.log.read_text())  # PostgreSQL itself does not report it
 
     def test_postgresql_off(self) -> None:
         self.postgresql("off", counted=False)
@@ -266,11 +257,11 @@ class Verify(unittest.TestCase):
         proof = self.verify()
         self.assert_fell_back(proof, "huge_pages is off", 256 * MIB)
         self.assertEqual(proof["cause"], "off")
-        # Neither a restart nor fewer pages helps.
+        # Neither a restart nor fewer pages is a remedy.
         self.assertRegex(self.waste()["fell-back"]["remedy"], r"^enable them in its settings, .* remove /etc/hugeplan.d/shop")
 
     def test_postgresql_too_few(self) -> None:
-        """The plan has fewer than it takes; check says the same."""
+        """A server that needs more pages than planned has fallen back; `check` has the same text."""
         set_pool(40)
         self.postgresql("try")
         self.pages(100)
@@ -285,7 +276,7 @@ class Verify(unittest.TestCase):
         self.assertEqual(found["fell-back"]["remedy"], proof["remedy"])
 
     def test_postgresql_early(self) -> None:
-        """Started before there were pages: now there are."""
+        """A server that was started before its pages were reserved has fallen back; a restart is the remedy."""
         set_pool(0)
         self.postgresql("try")
         set_pool(PAGES)
@@ -297,7 +288,7 @@ class Verify(unittest.TestCase):
         self.assertIn(f"what to do: systemctl restart {UNIT}", text)
 
     def test_supervisor(self) -> None:
-        """Patroni runs, and its server was not let start."""
+        """A unit in which only the supervisor runs counts as not started."""
         self.instance("Engine=postgresql\nPages=100")
         supervisor = self.root / "patroni"
         supervisor.write_text("#!/bin/sh\nsleep 600\n")
@@ -355,7 +346,7 @@ class Verify(unittest.TestCase):
         self.assert_fell_back(proof, "falls back silently", 256 * MIB)
 
     def test_mariadb_without_its_pool(self) -> None:
-        """What it was given takes its caches, and no page of its pool: that is less than a quarter of it."""
+        """Pages that only the caches use, none of the buffer pool, are no success."""
         set_pool(151)
         self.mariadb("large-pages\nkey_buffer_size=130M\naria_pagecache_buffer_size=130M", "320M", "Pages=151")
         proof = self.verify()
@@ -368,19 +359,19 @@ class Verify(unittest.TestCase):
     # ---- MySQL ----
 
     def test_mysql_chunks(self) -> None:
-        """8.0.36 with a pool of 1G, by what it maps: eight chunks, of which two fell back, and caches beside them."""
+        """The mappings of MySQL 8.0.36 with a pool of 1G: two of eight chunks have fallen back, with caches beside
+        them."""
         chunk = 138_412_032
-        small = chunk - 65_536  # these are not rounded to whole huge pages
+        small = chunk - 65_536  # chunks in small pages are not rounded to huge pages
 
         def map_chunks() -> object:
-            huge = [mmap.mmap(-1, chunk, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
-                    for _ in range(6)]
+            huge = [mmap.mmap(-1, chunk, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB) for _ in range(6)]
             return huge, [mmap.mmap(-1, n, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
                           for n in (small, small, 20 * MIB)]
 
         (self.root / "my.cnf").write_text("[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\n")
         set_pool(528)
-        self.assertEqual(count("nr_hugepages"), 528, "the kernel has no such pool")
+        self.assertEqual(count("nr_hugepages"), 528, "the kernel makes fewer pages")
         self.instance("Engine=mysql\nPages=528\nConfigFile=/my.cnf")
         with self.child(map_chunks):
             proof = self.verify()
@@ -390,7 +381,7 @@ class Verify(unittest.TestCase):
             self.assertEqual(proof["cause"], "lost")
             self.assertNotIn("beyond", self.waste())
             self.assertIn("WARNING - 1 of 1 ready", self.run_ctl("status", "--nagios").stdout)
-        # With all eight the same caches are nobody's business.
+        # With all eight chunks in huge pages the caches are no deviation.
         with self.child(lambda: (map_pages(528), mmap.mmap(-1, 2 * small))):
             self.assertEqual(self.verify()["outcome"], "in-use")
 
@@ -403,7 +394,7 @@ class Verify(unittest.TestCase):
     # ---- Java ----
 
     def java(self, *options: str) -> None:
-        """A virtual machine that waits for what it could read."""
+        """A virtual machine that waits for standard input."""
         program = need(shutil.which("java"), "Java")
         command = [os.path.realpath(program), *options, "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch",
                    "-XX:ReservedCodeCacheSize=64m", "-XX:+UseG1GC", "-m",
@@ -412,14 +403,13 @@ class Verify(unittest.TestCase):
         unit.parent.mkdir(parents=True)
         unit.write_text(f"[Service]\nExecStart={' '.join(command)}\n")
         self.instance("Engine=jvm\nMemory=auto")
-        process = self.start(*command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
+        process = self.start(*command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert process.stdin
         self.addCleanup(process.stdin.close)
         wait_until("the heap is there", lambda: status_kib(process.pid, "VmRSS")
                    + status_kib(process.pid, "HugetlbPages") >= 260 << 10)
         before = -1
-        while before != used():  # it goes on for a while with its code cache
+        while before != used():  # the code cache grows for a while
             before = used()
             time.sleep(1)
 
@@ -463,23 +453,22 @@ class Verify(unittest.TestCase):
                     self.assertEqual((proof["touchedBytes"], used()), (30 * PAGE, 30))
                     self.assertEqual(proof["touchedLowerBound"], not counted)
                 with self.child(self.sysv(0)):
-                    self.assert_fell_back(self.verify(), "without SHM_HUGETLB", 100 * PAGE,
-                                          at_a_glance=False)
+                    self.assert_fell_back(self.verify(), "without SHM_HUGETLB", 100 * PAGE, at_a_glance=False)
 
-    # ---- what is hard to look at ----
+    # ---- other cases ----
 
     def test_without_rights(self) -> None:
         self.instance("Engine=generic\nPages=50")
         with self.child(lambda: touched(50, range(20), mmap.MAP_SHARED)):
             proof = self.verify(user=NOBODY)
-            # Who is no root has the controller's word, but nobody tells him since when it has counted.
+            # Without root the controller's count is known, but not since when it has counted.
             self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["touchedBytes"]),
                              ("in-use", None, 20 * PAGE))
             self.assertTrue(any("only root" in missing for missing in proof["server"]["missing"]), proof)
         self.doCleanups()
         self.setUp()
         self.instance("Engine=generic\nPages=50", counted=False)
-        with self.child(lambda: map_pages(50)):  # nothing that everyone may read shows these
+        with self.child(lambda: map_pages(50)):  # no file that every user may read shows these
             proof = self.verify(user=NOBODY)
             self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["fellBack"]), ("unknown", None, None))
 
@@ -518,7 +507,7 @@ class Verify(unittest.TestCase):
                              ("in-use", 50 * PAGE, 20 * PAGE))
 
     def test_server_that_comes_and_goes(self) -> None:
-        """Whatever is seen of it: never more than there is, never a fall back, never a failure."""
+        """For a server that starts and ends all the time, verify reports neither too many pages nor a fallback."""
         self.instance("Engine=generic\nPages=50", counted=False)
         helper = subprocess.Popen([sys.executable, "-c", COMES_AND_GOES, str(self.group / "cgroup.procs")])
         seen = set()
@@ -534,7 +523,7 @@ class Verify(unittest.TestCase):
         self.assertGreaterEqual(len(seen), 2, seen)
 
 
-# Servers that live for a few milliseconds.
+# Processes that live for a few milliseconds.
 COMES_AND_GOES = """
 import mmap, os, sys, time
 end = time.monotonic() + 8
@@ -562,7 +551,7 @@ def main() -> None:
     if reason:
         print(f"skipped: {reason}")
         sys.exit(SKIP)
-    with public_copy(hugeplanctl) as hugeplanctl, test_postgresql.pools_locked(), test_postgresql.no_surplus():
+    with public_copy(hugeplanctl) as hugeplanctl, pools_locked(), no_surplus():
         result = unittest.main(verbosity=2, exit=False).result
     sys.exit(not result.wasSuccessful())
 
