@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How hugeplanctl prints: plain marks where the locale has no others, $COLUMNS, columns for scripts, many findings of
-one kind, the time with --watch, and how far a reload is: on a terminal, beside it, and in the journal.
+"""The output of hugeplanctl: marks by locale, $COLUMNS, --output=, many findings of one kind, the time of --watch,
+and the progress of a reload on a terminal.
 
-usage: run_output.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY
-"""
+usage: run_output.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --plain-hugeplanctl=PROGRAM --shim=LIBRARY
+
+The plain program, without sanitizers, is run often; the other one must print the same. """
 
 from __future__ import annotations
 
@@ -37,6 +38,14 @@ class Root:
         return common.run(self.program, *words, root=self.root, timeout=120, **environment)
 
 
+def check_sanitized(sanitized: Root, root: Root) -> None:
+    for words, environment in ((("status", "--output=csv"), {}), (("verify", "--output=table"), {}), (("status", "--json"), {}),
+                               (("status",), {"COLUMNS": "60"}), (("status",), {"COLUMNS": "nonsense"}),
+                               (("verify", "pg"), {"LC_ALL": "C"}), (("check",), {}), (("status", "--output=xml"), {})):
+        one, other = sanitized.run(*words, **environment), root.run(*words, **environment)
+        check((one.returncode, one.stdout) == (other.returncode, other.stdout), f"{words}: {one.stdout}{one.stderr}{other.stdout}")
+
+
 def check_locale(root: Root) -> None:
     for words in (("status",), ("verify",), ("verify", "pg"), ("check",), ("cmdline",)):
         plain = root.run(*words, LC_ALL="C").stdout
@@ -51,7 +60,7 @@ def check_width(root: Root) -> None:
         lines = root.run("status", "pg", COLUMNS=str(width)).stdout.splitlines()
         check(max(map(len, lines)) <= width, f"{width}: {lines}")
     check(len(root.run("status", "pg", COLUMNS="200").stdout.splitlines())
-          < len(root.run("status", "pg", COLUMNS="60").stdout.splitlines()), "what fits is not broken")
+          < len(root.run("status", "pg", COLUMNS="60").stdout.splitlines()), "a line that fits is not broken")
     for width in ("0", "nonsense", "-1"):
         check(root.run("status", "pg", COLUMNS=width).stdout == root.run("status", "pg").stdout, width)
 
@@ -79,7 +88,7 @@ def check_columns(root: Root) -> None:
 
 
 def check_quotes(root: Root) -> None:
-    """What separates cells, or lines, is no separator within one."""
+    """A comma or a quotation mark within a cell of CSV is quoted."""
     (root.root / "etc/hugeplan.d/90-comma.conf").write_text('[Instance]\nPages=1\nUnit=a,"b".service\n')
     rows = list(csv.DictReader(io.StringIO(root.run("status", "--output=csv").stdout)))
     check(len(rows) > 5 and all(None not in row and None not in row.values() for row in rows), str(rows))
@@ -87,14 +96,14 @@ def check_quotes(root: Root) -> None:
 
 def check_first_look(root: Root) -> None:
     look = json.loads(root.run("report", "--json").stdout)["status"]["firstLook"]
-    check("firstLook" not in json.loads(root.run("status", "--json").stdout), "programs have the host left alone")
+    check("firstLook" not in json.loads(root.run("status", "--json").stdout), "`status --json` does not search the host")
     text = root.run("status").stdout
     check(look["databases"] and all(each["title"] in text for each in look["databases"]), str(look))
     check(f"Next: {look['next']}" in text, text)
 
 
 def check_many(root: Root) -> None:
-    """Of many instances with the same mistake some are shown, and the others counted; JSON has all."""
+    """Of many instances with the same mistake the first ones are shown and the others counted; JSON has all."""
     directory = root.root / "etc/hugeplan.d"
     for file in directory.glob("*.conf"):
         file.unlink()
@@ -113,7 +122,7 @@ def check_many(root: Root) -> None:
 
 
 def check_progress(host: run_daemon.Host) -> None:
-    """Its writes take their time: a terminal shows how far they are, and what is left."""
+    """A reload with slow writes shows its progress on a terminal, and nowhere else."""
     host.config("20-pg.conf", "[Instance]\nPages=4000\n")
     reload = [*host.hugeplanctl, f"--root={host.root}", "reload"]
     shown = Foreground(reload, {"TERM": "xterm"})
@@ -126,17 +135,18 @@ def check_progress(host: run_daemon.Host) -> None:
     check("reserving" not in done.stderr, done.stderr)
 
 
-def test_roots(program: pathlib.Path) -> None:
+def test_roots(program: pathlib.Path, plain: pathlib.Path) -> None:
     with common.root_of("verify") as root:
+        check_sanitized(Root(program, root), Root(plain, root))
         for test in (check_locale, check_width, check_columns, check_quotes, check_many):
-            test(Root(program, root))
+            test(Root(plain, root))
     with common.root_of("found-postgresql") as root:
         check_first_look(Root(program, root))
 
 
 def main() -> int:
-    programs = common.parser(__doc__, "hugepland", "hugeplanctl", "shim").parse_args()
-    test_roots(programs.hugeplanctl)
+    programs = common.parser(__doc__, "hugepland", "hugeplanctl", "plain-hugeplanctl", "shim").parse_args()
+    test_roots(programs.hugeplanctl, programs.plain_hugeplanctl)
     with run_daemon.host_of(programs, "one-node") as host:
         host.config("20-pg.conf", "[Instance]\nPages=10\n")
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "700"})

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A snapshot of every case's host, unpacked, answers as the host itself does. It has nothing of the files but what a
-parser uses: secrets of all kinds are nowhere in it, nor are words that were planted at random in every file that it
-reads. Of a host that changes meanwhile it is whole, too.
+"""On the snapshot of each case's host, unpacked, hugeplanctl prints the same as on the host. A snapshot contains only
+what parsers use: neither secrets of many kinds, nor words that were planted in every file. The snapshot of a host
+that changes meanwhile is whole, too.
 
 usage: run_snapshot.py --hugeplanctl=PROGRAM --plain-hugeplanctl=PROGRAM [CASE...]
 
-The plain one, without sanitizers, answers; the other takes the snapshots.
-"""
+The plain program, without sanitizers, prints; the other one takes the snapshots with planted words. """
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ LOOKS = ["status", "plan", "verify", "check", "cmdline", "import", "report"]
 
 
 def run(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> str:
-    # Not "/": there qemu-user takes "proc/N" for its own process if it is N.
+    # Not in "/": qemu-user takes "proc/N" there for its own process if its pid is N.
     done = common.run(program, *arguments, root=root, cwd=root.parent)
     return run_cases.as_text(done.stdout, done.stderr, done.returncode, root)
 
@@ -45,24 +44,24 @@ def take(program: pathlib.Path, plain: pathlib.Path, root: pathlib.Path) -> path
     if not said.endswith("--- exit 0\n"):
         raise AssertionError(f"{root}: {said}")
     if "already exists" not in run(plain, root, "snapshot", str(archive)):
-        raise AssertionError("the snapshot was written over")
+        raise AssertionError("an existing file was overwritten")
     if archive.stat().st_mode & 0o777 != 0o600:
-        raise AssertionError("others may read the snapshot")
-    # GNU tar and Python's own have to agree about the format.
+        raise AssertionError("other users may read the snapshot")
+    # Both GNU tar and Python's tarfile must read the archive.
     subprocess.run(["tar", "-tf", str(archive)], check=True, capture_output=True)
     copy.mkdir()
     unpack_host.unpack(archive, copy)
     return copy
 
 
-# ---- words that nobody uses ----
+# ---- words that no parser uses ----
 
 SEED = int(os.environ.get("HUGEPLAN_SEED", "4711"))
 KERNELS = re.compile(r"/(proc|sys)/")
 
 
 class Words:
-    """Makes words, and remembers them."""
+    """Makes random words, and records them."""
 
     def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
@@ -76,7 +75,7 @@ class Words:
 
 
 def planted_lines(word: Words) -> list[str]:
-    """What may stand in a file that is read line by line."""
+    """Lines for a file that is read line by line."""
     return [f"# {word()} password={word()} shared_buffers={word()} huge_pages = {word()}", f"; {word()}",
             f"q{re.sub('[^a-zA-Z0-9]', '_', word())} = '{word()}'", f"key_pw='{word()}'", f"my.api_key = 'https://me:{word()}@host/{word()}/{word()}'",
             f"webhook = 'https://hooks.example.org/services/{word()}/{word()}'"]
@@ -84,7 +83,7 @@ def planted_lines(word: Words) -> list[str]:
 
 def plant_in_text(path: str, text: str, word: Words) -> str:
     lines = text.splitlines()
-    if "/hugeplan.d/" in path:  # mistakes in it are told of, comments are not
+    if "/hugeplan.d/" in path:  # other lines than comments would be reported as mistakes
         places, extra = [0, len(lines)], [f"# {word()}", f"; {word()}"]
     elif path.endswith((".yml", ".yaml")):
         places, extra = [len(lines)], ["q:", f"- {word()}", f"  - {word()}", f"q_{word()}:", f"    key_pw: {word()}",
@@ -108,7 +107,7 @@ def plant_in_text(path: str, text: str, word: Words) -> str:
     else:
         places, extra = [0, len(lines)], planted_lines(word)
         if path.endswith("postgresql.conf"):
-            del extra[1]  # no comment for it
+            del extra[1]  # ';' begins no comment in postgresql.conf
     for place in sorted(places, reverse=True):
         lines[place:place] = extra
     return "".join(f"{line}\n" for line in lines)
@@ -129,7 +128,7 @@ def plant(path: str, contents: bytes, word: Words) -> bytes:
         return contents + f"Q:\t{word()}\n".encode()
     if path.endswith("/mysqld-auto.cnf"):
         return contents.replace(b"{", f'{{"q_key": {{"Value": "{word()}"}}, "q": ["{word()}"], '.encode(), 1)
-    # hugeplan's own, which are not valid with anything more.
+    # hugeplan's own files are not valid with further words.
     if path.endswith(("/.boots", "/hugeplan/ledger", "/hugeplan/boot-uncounted")):
         return contents
     if path.endswith("_profile") or KERNELS.match(path) or b"\0" in contents or not contents or contents.startswith(b"{"):
@@ -161,7 +160,7 @@ def check_words(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) 
 def check_case(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) -> list[str]:
     problems = check_words(program, plain, case)
     with common.root_of(case) as root:
-        copy = take(program, plain, root)
+        copy = take(plain, plain, root)
         for look in LOOKS:
             problems += run_cases.compare(f"{case.name}: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
@@ -242,24 +241,24 @@ def check_secrets(program: pathlib.Path, plain: pathlib.Path) -> list[str]:
         for path in PLANTED:
             file = copy / path.lstrip("/")
             if not file.is_file():
-                problems.append(f"{path} was not read: nothing is proved by it\n")
+                problems.append(f"{path} is not in the snapshot, so the test proves nothing about it\n")
             elif SECRET in file.read_text(encoding="utf-8"):
                 problems.append(f"{path}: {[line for line in file.read_text().splitlines() if SECRET in line]}\n")
         if SECRET.encode() in root.with_name("snapshot.tar").read_bytes():
             problems.append("the archive has a secret\n")
-        # What was left out was needed by nobody, but for what has the secret in it itself.
+        # The other verbs would print lines that contain the secret.
         for look in ("plan", "import"):
             problems += run_cases.compare(f"secrets: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
 
 
-# ---- a host that does not hold still ----
+# ---- a host that changes ----
 
 COUNTS = "sys/devices/system/node/node0/hugepages/hugepages-2048kB"
 
 
 def change(root: pathlib.Path, stop: threading.Event) -> None:
-    """Pools, processes and files of the configuration, as fast as that goes."""
+    """Changes pools, processes and files of the configuration every millisecond."""
     server, gone = root / "proc/812", root / "gone"
     for i in itertools.count():
         if stop.is_set():
@@ -277,7 +276,7 @@ def change(root: pathlib.Path, stop: threading.Event) -> None:
 
 
 def check_changing(program: pathlib.Path, plain: pathlib.Path) -> list[str]:
-    """Which of its states the host was in nobody can say; but the archive is one, and is told to be."""
+    """The archive of a changing host has each file once, and counts that were there at some moment."""
     problems = []
     for n in range(CHANGES):
         with common.root_of("verify") as root:

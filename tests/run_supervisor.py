@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""conf/examples/postgres, in place of postgres, under pg_ctl and under what starts a server as pg_auto_failover and
-Patroni do, and under pg_auto_failover itself where it is installed, with a real PostgreSQL and a hugeplanctl of the
-test's own. Needs no huge pages.
+"""The wrapper conf/examples/postgres with a real PostgreSQL and a fake hugeplanctl: under pg_ctl, started as Patroni
+and pg_auto_failover start a server, and under pg_auto_failover itself if it is installed. Needs no huge pages.
 
 usage: run_supervisor.py WRAPPER
 """
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import os
 import pathlib
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import common
 from common import check
@@ -41,13 +42,13 @@ def why_not() -> str | None:
     try:
         return None if os.geteuid() in (0, pwd.getpwnam(OWNER).pw_uid) else f"neither root nor {OWNER}"
     except KeyError:
-        return f"there is no user {OWNER}, who would run the server"
+        return f"there is no user {OWNER} to run the server"
 
 
 class Place:
-    """A directory with links to the server's programs, the wrapper among them, and a cluster."""
+    """A directory with links to the server's programs, the wrapper in place of postgres, and a cluster."""
 
-    def __init__(self, wrapper: pathlib.Path, directory: pathlib.Path) -> None:
+    def __init__(self, wrapper: pathlib.Path, directory: pathlib.Path, cluster: pathlib.Path) -> None:
         real = programs_of_server()
         assert real
         self.programs, self.data = directory / "bin", directory / "data"
@@ -64,7 +65,7 @@ class Place:
         user = pwd.getpwnam(OWNER)
         for path in (directory, self.calls):
             os.chown(path, user.pw_uid, user.pw_gid)
-        self.run("initdb", "-D", self.data, "--no-sync", "--auth=trust")
+        subprocess.run(["cp", "--archive", cluster, self.data], check=True)
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(f"huge_pages = off\nlisten_addresses = ''\nfsync = off\n"
                        f"unix_socket_directories = '{directory}'\n")
@@ -78,21 +79,15 @@ class Place:
         (self.programs / name).chmod(0o755)
 
     def run(self, program: str, *arguments: object, succeeds: bool = True) -> str:
-        user = pwd.getpwnam(OWNER)
-        is_root = os.geteuid() == 0
-        done = subprocess.run(
-            [self.programs / program, *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, cwd="/",
-            env={"PATH": f"{self.programs}:/usr/bin:/bin", "LC_ALL": "C"},
-            **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if is_root else {}))
+        done = run_as_owner(self.programs, program, *arguments)
         check((done.returncode == 0) == succeeds, f"{program} {arguments}: {done.stdout}")
         return done.stdout
 
     def pg_ctl(self, verb: str, *arguments: object, succeeds: bool = True) -> str:
         return self.run("pg_ctl", verb, "-D", self.data, "-l", self.log, "-t", 20, *arguments, succeeds=succeeds)
 
-    def asked(self) -> list[str]:
-        """What hugeplanctl was called with since."""
+    def waits(self) -> list[str]:
+        """The arguments of each call of hugeplanctl since the last waits()."""
         lines = self.calls.read_text().splitlines()
         self.calls.write_text("")
         return lines
@@ -104,25 +99,43 @@ class Place:
         return int((self.data / "postmaster.pid").read_text().split()[0])
 
 
+def as_owner() -> dict[str, Any]:
+    user = pwd.getpwnam(OWNER)
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def run_as_owner(programs: pathlib.Path, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([programs / program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, cwd="/",
+                          env={"PATH": f"{programs}:/usr/bin:/bin", "LC_ALL": "C"}, **as_owner())
+
+
+def make_cluster(directory: pathlib.Path) -> None:
+    programs = programs_of_server()
+    assert programs
+    done = run_as_owner(programs, "initdb", "-D", directory, "--no-sync", "--auth=trust")
+    check(done.returncode == 0, done.stdout)
+
+
 CALL = "wait --restart pg-main"
 
 
 def test_pg_ctl(place: Place) -> None:
-    """-p has it start the wrapper; without, a restart takes the program of the last start."""
+    """With -p pg_ctl starts the wrapper. Without -p a restart runs postgres by the path in postmaster.opts."""
     wrapper = place.programs / "postgres"
     place.pg_ctl("start", "-p", wrapper)
     first = place.postmaster()
-    check(place.asked() == [CALL], "it waits for its pages")
+    check(place.waits() == [CALL], "the start waits for its pages")
     place.pg_ctl("restart", "-p", wrapper)
-    check(place.postmaster() != first and place.asked() == [CALL], "and does so when it is restarted")
+    check(place.postmaster() != first and place.waits() == [CALL], "the restart waits for its pages")
     program = pathlib.Path(f"/proc/{place.postmaster()}/exe").resolve()
     check(program.name == "postgres" and program.parent == programs_of_server(), str(program))
     place.pg_ctl("restart")
-    check(place.asked() == [], "as the manual says: not without -p")
+    check(place.waits() == [], "a restart without -p does not wait, as the manual says")
 
 
 def test_refusal(place: Place) -> None:
-    """Nothing is started, and the log has hugeplan's words."""
+    """A refused start starts no server, and the server's log has hugeplanctl's message."""
     place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
     place.pg_ctl("start", "-p", place.programs / "postgres", succeeds=False)
     check(REFUSAL in place.log.read_text(), place.log.read_text())
@@ -132,75 +145,73 @@ def test_refusal(place: Place) -> None:
 
 
 def test_questions(place: Place) -> None:
-    """What starts no server waits for nothing."""
-    check("PostgreSQL" in place.run("postgres", "--version"), "its version")
-    check("PostgreSQL" in place.run("postgres", "-V"), "its version")
+    """Options of postgres that start no server do not wait."""
+    check("PostgreSQL" in place.run("postgres", "--version"), "the version")
+    check("PostgreSQL" in place.run("postgres", "-V"), "the version")
     shared = place.run("postgres", "-D", place.data, "-C", "shared_buffers").strip()
     check(shared.isdigit() or shared.endswith("B"), shared)
-    check("max_connections" in place.run("postgres", "--describe-config"), "its settings")
-    check(place.asked() == [], "nothing is waited for")
+    check("max_connections" in place.run("postgres", "--describe-config"), "the settings")
+    check(place.waits() == [], "no call has waited")
 
 
 def start(place: Place, *more: str) -> subprocess.Popen[bytes]:
-    """As pg_auto_failover (pg_ctl_postgres(): the postgres beside pg_ctl, -D first) and Patroni
+    """Starts a server as pg_auto_failover (pg_ctl_postgres(): the postgres beside pg_ctl, -D first) and Patroni
     (PostmasterProcess.start(): -D, --config-file=, settings) do."""
-    user = pwd.getpwnam(OWNER)
-    is_root = os.geteuid() == 0
     with place.log.open("wb") as log:
         child = subprocess.Popen(
-            [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL,
-            stdout=log, stderr=log, env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"},
-            cwd="/", **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if is_root else {}))
+            [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+            env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"}, **as_owner())
     end = time.monotonic() + PATIENCE
-    # It is written line by line.
+    # The server writes postmaster.pid line by line.
     while not (place.data / "postmaster.pid").exists() or place.lines_of_pid() < 4:
         check(child.poll() is None and time.monotonic() < end, place.log.read_text())
         time.sleep(0.05)
     return child
 
 
-def patronis(place: Place) -> list[str]:
+def patroni_options(place: Place) -> list[str]:
     return [f"--config-file={place.data}/postgresql.conf", "--max_connections=33"]
 
 
 def test_as_supervisors_do(place: Place) -> None:
-    """The process that they start is the server."""
-    for setting, more in (("no", ["-p", "6543"]), ("yes", patronis(place))):
+    """The process that a supervisor starts becomes the server."""
+    for setting, more in (("no", ["-p", "6543"]), ("yes", patroni_options(place))):
         place.set("patroni", setting)
         child = start(place, *more)
-        check(place.postmaster() == child.pid, "the process that was started is the server")
-        check(place.asked() == [CALL], "it has waited")
+        check(place.postmaster() == child.pid, "the started process is the server")
+        check(place.waits() == [CALL], "the start waits for its pages")
         child.terminate()
         child.wait(PATIENCE)
 
 
 def age_of_postmaster(place: Place) -> float:
-    """How much older than its postmaster.pid it is, in seconds, as Patroni reckons it."""
+    """The seconds by which the postmaster is older than the start time in postmaster.pid, as Patroni computes them."""
     started = int((place.data / "postmaster.pid").read_text().split("\n")[2])
     ticks = int(pathlib.Path(f"/proc/{place.postmaster()}/stat").read_text().rsplit(")", 1)[1].split()[19])
     booted = int(re.search(r"btime (\d+)", pathlib.Path("/proc/stat").read_text())[1])  # type: ignore[index]
     return started - booted - ticks / os.sysconf("SC_CLK_TCK")
 
 
-def test_patroni_after_a_while(place: Place) -> None:
-    """It must not find a postmaster that is older than it says: there is a new process, which stays, and takes
-    Patroni's signals through the one that it has started."""
-    place.answer.write_text("sleep 4")
+def test_patroni_after_a_long_wait(place: Place) -> None:
+    """Patroni rejects a postmaster that is older than its postmaster.pid says. After a long wait the wrapper therefore
+    starts the server as a new process, and passes on Patroni's signals."""
+    place.answer.write_text("sleep 3")
     place.set("patroni", "yes")
     place.set("linger", "3")
-    child = start(place, *patronis(place))
+    child = start(place, *patroni_options(place))
     server = place.postmaster()
     check(server != child.pid and abs(age_of_postmaster(place)) < 2, f"{age_of_postmaster(place)}")
-    check(child.wait(PATIENCE) == 0, "the one has gone")
+    check(child.wait(PATIENCE) == 0, "the wrapper ends")
     time.sleep(0.2)
     place.pg_ctl("status")
-    check(place.postmaster() == server, "the other is there")
+    check(place.postmaster() == server, "the server stays")
     place.pg_ctl("stop", "-m", "fast")
-    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 0)):
-        child = start(place, *patronis(place))
+    place.answer.write_text("sleep 2")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        child = start(place, *patroni_options(place))
         child.send_signal(number)
-        check(child.wait(PATIENCE) == code, "the signal reaches the server, and its end the wrapper")
-        check(not (place.data / "postmaster.pid").exists(), "it has stopped")
+        check(child.wait(PATIENCE) == 0, "the wrapper ends after the server")
+        check(not (place.data / "postmaster.pid").exists(), "the signal has stopped the server")
 
 
 def why_no_pg_auto_failover() -> str | None:
@@ -208,15 +219,15 @@ def why_no_pg_auto_failover() -> str | None:
     assert real
     version = real.parent.name
     if os.geteuid() != 0:
-        return "its monitor listens everywhere, so it needs a network of its own, and that needs root"
+        return "the monitor listens on all addresses, so it needs a network namespace, which needs root"
     if not all(map(shutil.which, ("pg_autoctl", "ip", "unshare"))):
         return "there is no pg_autoctl; install Debian's pg-auto-failover-cli" if shutil.which("ip") else "there is no ip"
     if not pathlib.Path(f"/usr/share/postgresql/{version}/extension/pgautofailover.control").exists():
-        return f"its monitor wants Debian's postgresql-{version}-auto-failover"
+        return f"the monitor needs Debian's postgresql-{version}-auto-failover"
     return None
 
 
-# With a network of their own: a monitor, and the node when that answers.
+# In a network namespace: a monitor, and a node when the monitor answers.
 MONITOR_AND_NODE = """\
 ip link set lo up
 autoctl() { setpriv --reuid=%(owner)s --regid=%(owner)s --init-groups %(autoctl)s create "$@" --auth trust --no-ssl \\
@@ -247,7 +258,7 @@ def test_pg_auto_failover(place: Place) -> None:
         print(f"skip test_pg_auto_failover: {reason}")
         return
     home = place.data.parent
-    shutil.rmtree(place.data)  # it makes one of its own
+    shutil.rmtree(place.data)  # pg_autoctl makes its own cluster
     values = {"owner": OWNER, "directory": home, "data": place.data, "programs": place.programs,
               "real": programs_of_server(), "autoctl": shutil.which("pg_autoctl")}
     environment = {"PATH": f"{place.programs}:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": str(home),
@@ -256,20 +267,20 @@ def test_pg_auto_failover(place: Place) -> None:
             ["unshare", "--net", "sh", "-c", MONITOR_AND_NODE % values], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd="/", env=environment, start_new_session=True) as both:
         try:
-            # It starts the wrapper, and does again when the server has died; what is refused it tries later.
-            until("it has started", lambda: is_ready(place), place)
-            check(place.asked() == [CALL], "it waits for its pages")
+            # pg_autoctl starts the wrapper, starts it again when the server has died, and retries a refused start.
+            until("the server", lambda: is_ready(place), place)
+            check(place.waits() == [CALL], "the start waits for its pages")
             first = place.postmaster()
             check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == programs_of_server(), "the server runs")
             os.kill(first, signal.SIGQUIT)
-            until("it starts it again", lambda: is_ready(place) and place.postmaster() != first, place)
-            check(place.asked() == [CALL], "and does so when it has died")
+            until("the next server", lambda: is_ready(place) and place.postmaster() != first, place)
+            check(place.waits() == [CALL], "the next start waits for its pages")
             place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
             os.kill(place.postmaster(), signal.SIGQUIT)
-            until("its log has hugeplan's words", lambda: REFUSAL in place.log.read_text(), place)
+            until("hugeplanctl's message in the log", lambda: REFUSAL in place.log.read_text(), place)
             check(not (place.data / "postmaster.pid").exists(), "no server was started")
             place.answer.write_text("true")
-            until("what was refused is tried again", lambda: is_ready(place), place)
+            until("the retry of the refused start", lambda: is_ready(place), place)
         finally:
             for each in ("data", "monitor"):
                 subprocess.run([values["autoctl"], "stop", "--immediate", "--pgdata", home / each], env=environment, user=OWNER,
@@ -281,9 +292,9 @@ def test_pg_auto_failover(place: Place) -> None:
                 raise
 
 
-def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> None:
+def run_test(test: Callable[[Place], None], wrapper: pathlib.Path, cluster: pathlib.Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hugeplan-supervisor-") as directory:
-        place = Place(wrapper, pathlib.Path(directory))
+        place = Place(wrapper, pathlib.Path(directory), cluster)
         try:
             test(place)
         finally:
@@ -295,8 +306,14 @@ def main() -> int:
     reason = why_not()
     if reason:
         return common.skip(reason)
-    return common.summary_of([common.passes(name, functools.partial(run_test, test, pathlib.Path(sys.argv[1])))
-                              for name, test in common.tests_in(globals(), []).items()])
+    with tempfile.TemporaryDirectory(prefix="hugeplan-supervisor-") as name:
+        os.chmod(name, 0o777)
+        wrapper, cluster = pathlib.Path(sys.argv[1]), pathlib.Path(name, "cluster")
+        make_cluster(cluster)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            return common.summary_of(list(pool.map(
+                lambda test: common.passes(test[0], functools.partial(run_test, test[1], wrapper, cluster)),
+                common.tests_in(globals(), []).items())))
 
 
 if __name__ == "__main__":
