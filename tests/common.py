@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests in Python share: the command line, hosts in a directory, running a program on one, waiting, and how a
-check fails."""
+"""Shared by the tests in Python: command line, hosts in a directory, running a program on one, waiting, failed
+checks."""
 
 from __future__ import annotations
 
@@ -26,27 +26,37 @@ SKIP = 77
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
-# What runs the programs where they were built for another machine; set by `meson test`.
+# The emulator for programs of another architecture; set by `meson test`.
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 SLOWNESS = 10 if WRAPPER else 1
-PATIENCE = 20.0 * SLOWNESS  # seconds; what a test waits for takes a fraction of one
-# Files of a case that are no part of its host.
+PATIENCE = 20.0 * SLOWNESS  # seconds until a wait fails; a condition that is met takes a fraction of one
+# Files of a case that are not part of its host.
 OWN_FILES = (".expected", ".command")
 OWN_NAMES = ("host", "tree", "README")
 
-# In memory if possible: the programs wait until what they store is on disk. Some tests execute what they write.
+# In memory if possible, because the programs call fsync(2). Some tests execute files that they have written there.
 MEMORY = "/dev/shm"
 if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
     tempfile.tempdir = MEMORY
 
 
 class Failure(AssertionError):
-    """A check that does not hold."""
+    """A failed check; its text says what was expected, or what was found."""
 
 
 def check(holds: bool, what: str) -> None:
     if not holds:
         raise Failure(what)
+
+
+def expect(done: subprocess.CompletedProcess[str], code: int, *texts: str,
+           stderr: str = "") -> subprocess.CompletedProcess[str]:
+    """Checks the exit code, and that TEXTS are in standard error if CODE is not 0, else in standard output."""
+    check(done.returncode == code, f"exit code {done.returncode} instead of {code}: {done.stdout}{done.stderr}")
+    for text in texts:
+        check(text in (done.stderr if code else done.stdout), f"no {text!r}: {done.stdout}{done.stderr}")
+    check(stderr in done.stderr, f"no {stderr!r}: {done.stderr}")
+    return done
 
 
 def wait_until(what: str, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
@@ -62,7 +72,7 @@ def whole_path(text: str) -> pathlib.Path:
 
 
 def parser(summary: str | None, *paths: str, rest: str | None = None) -> argparse.ArgumentParser:
-    """Takes --NAME=PATH for each of PATHS, and any number of words called REST."""
+    """The parser of an option --NAME=PATH for each of PATHS, and of positional arguments REST."""
     made = argparse.ArgumentParser(description=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in paths:
         made.add_argument(f"--{name}", type=whole_path, required=True)
@@ -79,14 +89,13 @@ def execute(command: list[str], cwd: str | pathlib.Path | None, timeout: float =
 
 def run(program: pathlib.Path, *words: object, root: pathlib.Path | None = None,
         cwd: str | pathlib.Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
-    """PROGRAM with WORDS, on the host in ROOT if there is one; MORE as for execute()."""
+    """Runs PROGRAM with WORDS, on the host in ROOT if one is given; MORE as for execute()."""
     on_root = [f"--root={root}"] if root else []
     return execute([*WRAPPER, str(program), *on_root, *map(str, words)], cwd or root, **more)
 
 
 def passes(name: str, test: Callable[[], object]) -> bool:
-    """Runs a test and prints how it went, with what it returns. What goes wrong in a test is its failure, not that of
-    the others."""
+    """Runs a test and prints its result, with the text that it returns. An exception fails this test only."""
     start = time.monotonic()
     try:
         figures = test()
@@ -98,7 +107,7 @@ def passes(name: str, test: Callable[[], object]) -> bool:
 
 
 def pages_said(hugeplanctl: str, engine: str, settings: dict[str, str]) -> int:
-    """The pages of 2M for an engine with these settings."""
+    """The pages of 2M that `hugeplanctl size` prints for an engine with these settings."""
     command = [hugeplanctl, "--json=short", "size", engine, "--page-size=2M"]
     for name, value in settings.items():
         command += ["-c", f"{name}={value}"]
@@ -108,25 +117,25 @@ def pages_said(hugeplanctl: str, engine: str, settings: dict[str, str]) -> int:
 
 
 def tests_in(names: dict[str, object], wanted: list[str]) -> dict[str, Callable[..., None]]:
-    """The functions test_* of a module; with WANTED, those that it names."""
+    """The functions test_* of a module; if WANTED is not empty, only the named ones."""
     tests = {name: test for name, test in names.items() if name.startswith("test_")}
     return {name: tests[name] for name in wanted or tests}
 
 
 def summary_of(results: list[bool]) -> int:
-    """Prints how many tests there were; returns the exit code."""
+    """Prints the number of tests; returns the exit code."""
     print(f"{len(results)} tests, {results.count(False)} failed")
     return int(not all(results))
 
 
 def skip(reason: str) -> int:
-    """Prints why a test is left out; returns the exit code. Where a machine of CI runs it, nothing may be missing."""
+    """Prints why a test is skipped; returns the exit code. With CI=true a skipped test is a failure."""
     print(f"skipped: {reason}")
     return 1 if os.environ.get("CI") == "true" else SKIP
 
 
 def make_root(case: str | pathlib.Path, directory: pathlib.Path) -> None:
-    """The host of a case of cases/ in DIRECTORY."""
+    """Makes the host of a case of cases/ in DIRECTORY."""
     case = HERE / "cases" / case
     host = HERE / "hosts" / (case / "host").read_text(encoding="utf-8").strip()
     snapshot = host.with_suffix(".tar")
@@ -140,7 +149,7 @@ def make_root(case: str | pathlib.Path, directory: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def root_of(case: str | pathlib.Path) -> Iterator[pathlib.Path]:
-    """The host of a case, in a directory that has room beside it."""
+    """The host of a case, in the folder `root` of an otherwise empty directory."""
     with tempfile.TemporaryDirectory(prefix=f"hugeplan-{pathlib.Path(sys.argv[0]).stem}-") as name:
         root = pathlib.Path(name).resolve() / "root"
         root.mkdir()

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Lets each allocation and each system call of the three programs fail, once, and from there on.
+"""The three programs when an allocation or a system call fails, once or from then on.
 
 usage: run_faults.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGRAM --shim=LIBRARY
                      --faults=LIBRARY [--whole] [TEST...]
 
-The programs are built without sanitizers, and support/fault_shim.c is preloaded. A program is run once to
-count its calls; then again for the n-th of them. Some n are drawn, a few with HUGEPLAN_FAULTS=few; with --whole,
-or HUGEPLAN_FAULTS=whole, each is played. What holds of each run:
+The programs are built without sanitizers, and support/fault_shim.c is preloaded. A first run counts the calls; in each
+further run the n-th call fails. Some n are drawn, fewer with HUGEPLAN_FAULTS=few; with --whole, or
+HUGEPLAN_FAULTS=whole, all are run. The conditions of each run:
 
-    generator    all drop-ins, each as it should be, or exit code 1 and a message
-    hugeplanctl  the text that it should print, or another exit code than 0, and a message
-    hugepland    it serves, or has ended with a message; no pool is lowered, nobody's pages are; and the
-                 next one, on a host that is well again, makes everything as it should be
+    generator    all drop-ins are correct, or the exit code is 1 and there is a message
+    hugeplanctl  the output is correct, or the exit code is not 0 and there is a message
+    hugepland    the daemon serves, or has ended with a message; no pool is below its existing or granted pages; and
+                 the next daemon, without a fault, carries the plan out
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FILES = "open,read,fstat,fstatfs,getdents64,readlink"
 CHANGES = "write,close,fsync,fchmod,mkdir,unlink,symlink,rename,link"
 SOCKETS = "socket,bind,listen,connect,accept,setsockopt,getsockopt,send,recv"
 LOOP = "epoll,descriptor,timerfd,inotify_add_watch,thread,fork"
-SHORT = 0  # no error, but half of what was to be read or written
+SHORT = 0  # no error, but half of the bytes are read or written
 PARTIAL = "read,write,send,recv"
 
 
@@ -84,7 +84,7 @@ class Done:
 
 
 class Bench:
-    """A host, and a place for what one run of a program on it leaves."""
+    """A host, and a directory for the files of one run of a program on it."""
 
     def __init__(self, programs: Programs, root: pathlib.Path, place: pathlib.Path | None = None) -> None:
         self.programs = programs
@@ -94,7 +94,7 @@ class Bench:
 
     @contextlib.contextmanager
     def another(self) -> Iterator[Bench]:
-        """The same host, and another place."""
+        """The same host with another directory."""
         with tempfile.TemporaryDirectory(dir=self.root.parent) as name:
             yield Bench(self.programs, self.root, pathlib.Path(name))
 
@@ -111,7 +111,7 @@ class Bench:
         return Done(done.returncode, done.stdout, done.stderr)
 
     def counted(self) -> int:
-        """After a run with FAULT_AT=0: the calls of the largest of its processes."""
+        """After a run with FAULT_AT=0: the calls of the process that made most."""
         return max(map(int, self.log.read_text().split()))
 
     def failed(self) -> str:
@@ -124,12 +124,12 @@ def bench_of(programs: Programs, case: str) -> Iterator[Bench]:
         yield Bench(programs, root)
 
 
-# Each has a program wait for a third of a second, or many connections fail: also in the whole, some.
+# The runs of a persistent fault: each takes a third of a second or longer, so that --whole draws as well.
 FOREVER_SHARE = 60
 
 
 def draw(n: int, share: int, kind: Fault, is_whole: bool) -> list[int]:
-    """About SHARE of 1 to N, each part of the run among them; other ones each day, the same within it."""
+    """About SHARE of the numbers 1 to N, one from each part of the range; they change every day."""
     if is_whole:
         share = FOREVER_SHARE if kind.is_forever and kind.calls != "memory" else n
     if n <= share:
@@ -142,7 +142,7 @@ Run = Callable[[Fault], int]
 
 
 def play(programs: Programs, kinds: list[Fault], share: int, run: Run) -> int:
-    """RUN does and judges one run, and gives its number of calls; here the number of runs."""
+    """Makes and judges the runs by RUN, which returns a run's number of calls; returns the number of runs."""
     if programs.is_few:
         kinds = random.Random(time.strftime("%F")).sample(kinds, (len(kinds) + 1) // 2)
         share = (share + 2) // 3
@@ -156,7 +156,7 @@ def play(programs: Programs, kinds: list[Fault], share: int, run: Run) -> int:
 
 
 def play_on(bench: Bench, kinds: list[Fault], share: int, run_and_judge: Callable[[Bench, Fault], None]) -> int:
-    """All on one host, which nobody changes."""
+    """play() on one host, which no run changes."""
     def run(fault: Fault) -> int:
         with bench.another() as own:
             try:
@@ -190,7 +190,7 @@ def judge_generated(done: Done, files: dict[str, str], expected: dict[str, str])
     check(done.code in (0, 1), f"exit code {done.code}")
     check(done.code == 1 or files == expected,
           f"exit code 0 without {sorted(expected.keys() - files.keys())}\n{done.errors}")
-    check(done.code == 0 or bool(done.errors), "it does not say what is wrong")
+    check(done.code == 0 or bool(done.errors), "exit code 1 without a message")
 
 
 def play_generator(programs: Programs, case: str, kinds: list[Fault], share: int) -> int:
@@ -216,7 +216,7 @@ def test_generator_calls(programs: Programs) -> int:
 # ---- hugeplanctl ----
 
 def without_daemon(text: str) -> str:
-    """What is read from the files is the same, and why that was done is told."""
+    """TEXT without the lines that say that the daemon cannot be reached."""
     text = re.sub(r"warning: hugepland cannot be reached .*\n +what to do: .*\n", "", text)
     return text.replace("; no daemon", "").rstrip()
 
@@ -226,9 +226,9 @@ def judge_printed(done: Done, expected: Done) -> None:
     check(done.code in (0, 1, 3, 4, 75), f"exit code {done.code}")
     if done.code == expected.code and without_daemon(done.output) == without_daemon(expected.output):
         return
-    check(done.code != 0, f"exit code 0, and it prints\n{done.output}{done.errors}--- instead of\n{expected.output}")
+    check(done.code != 0, f"exit code 0, and the output is\n{done.output}{done.errors}--- instead of\n{expected.output}")
     check(bool(done.errors) or "cannot" in done.output,
-          f"exit code {done.code} instead of {expected.code}, and no word why\n{done.output}")
+          f"exit code {done.code} instead of {expected.code}, without a message\n{done.output}")
 
 
 def play_verb(bench: Bench, kinds: list[Fault], share: int, *verb: str) -> int:
@@ -262,7 +262,7 @@ def test_verbs_calls(programs: Programs) -> int:
 # ---- the reserve ----
 
 def test_reserve(programs: Programs) -> int:
-    """Without a byte of heap from the first moment on, a large host is planned and described all the same."""
+    """With no heap at all the programs plan and print a large host from their reserve."""
     none = Fault("memory", errno.ENOMEM, True, 1)
     commands = [("plan",), ("status",), ("--json=short", "status")]
     with bench_of(programs, "eight-nodes") as bench:
@@ -285,22 +285,22 @@ PG = "[Instance]\nPages=400\nUnit=pg.service\n"
 GROWN = "[Instance]\nPages=600\nUnit=pg.service\n"
 SMALL = "[Instance]\nPages=10\nNodes=2\n"
 POOLS = (0, 2)  # the nodes of the fixture
-FOUND = 20  # pages that somebody else has reserved before
-MUTE_SECONDS = 1
+FOUND = 20  # existing pages
+SILENT_SECONDS = 1
 
 
 class Life:
-    """One daemon from start to end, on a fixture, with what is asked of it meanwhile."""
+    """One daemon from start to end on a fixture, and the calls to it."""
 
     def __init__(self, bench: Bench, host: run_daemon.Host, fault: Fault | None) -> None:
         self.bench, self.host = bench, host
         more = bench.environment(fault) if fault else {}
         if fault:
-            # What fails does so before the kernel hears of it.
+            # A call that fails must not reach the kernel shim.
             more["LD_PRELOAD"] += f":{bench.programs.shim}"
         self.daemon = host.spawn(more_environment=more)
-        self.may_be_mute = fault is not None and fault.is_forever
-        self.is_mute = False
+        self.may_be_silent = fault is not None and fault.is_forever
+        self.is_silent = False
 
     def pools(self) -> tuple[int, ...]:
         return tuple(self.host.pool(node) for node in POOLS)
@@ -309,14 +309,14 @@ class Life:
         return self.daemon.poll() is not None
 
     def ask(self, *arguments: str) -> Done:
-        """Without memory the daemon may be mute. hugeplanctl would wait for it, nobody does so here."""
+        """Calls hugeplanctl. A daemon without memory may not answer; then this stops waiting after SILENT_SECONDS."""
         command = (self.bench.programs.hugeplanctl, f"--root={self.bench.root}", *arguments)
         try:
-            return self.bench.run(None, *command, seconds=MUTE_SECONDS if self.may_be_mute else 60)
+            return self.bench.run(None, *command, seconds=SILENT_SECONDS if self.may_be_silent else 60)
         except subprocess.TimeoutExpired:
-            if not self.may_be_mute:
+            if not self.may_be_silent:
                 raise
-            self.is_mute = True
+            self.is_silent = True
             return Done(1, "", "no answer")
 
     def phase(self) -> str:
@@ -327,23 +327,23 @@ class Life:
         return self.phase() in ("idle", "retrying")
 
     def wait_idle(self) -> None:
-        """Who has not even what a connection takes may serve nobody."""
+        """Waits for the end of the rounds; a daemon without memory for a connection may not answer at all."""
         start = time.monotonic()
-        while not self.is_over() and not self.is_mute and not self.is_idle():
+        while not self.is_over() and not self.is_silent and not self.is_idle():
             taken = time.monotonic() - start
-            if self.may_be_mute and taken > 1:
+            if self.may_be_silent and taken > 1:
                 return
-            check(taken < 20, f"it does not come to rest\n{self.host.log(self.daemon)}")
+            check(taken < 20, f"the rounds do not end\n{self.host.log(self.daemon)}")
 
     def was_short(self) -> bool:
         return "could be reserved" in self.host.log(self.daemon)
 
     def check_pools(self, granted: int) -> None:
-        """What pg was granted is there, half of it in each pool; where a pool could not be written, in the other one.
-        One that is being written is empty for a moment."""
+        """Half of the granted pages is in each pool, or more in one if the other could not be written. A file that is
+        being written is empty for a moment."""
         wait_until("the pools", lambda: self.is_over() or min(self.pools()) >= 0)
         if self.is_over():
-            self.host.kernel.mend()
+            self.host.kernel.finish_writes()
         now = self.pools()
         if self.was_short():
             holds = now[0] >= FOUND and sum(now) >= granted
@@ -356,8 +356,8 @@ class Life:
         code = self.daemon.wait(20)
         self.host.daemons.remove(self.daemon)
         log = self.host.log(self.daemon)
-        check(code in (0, 1), f"it ended with {code}\n{log}")
-        check(code == 0 or bool(log), "it ended with 1, and did not say why")
+        check(code in (0, 1), f"the daemon ended with {code}\n{log}")
+        check(code == 0 or bool(log), "the daemon ended with 1 without a message")
 
 
 def make_host(programs: Programs, root: pathlib.Path) -> run_daemon.Host:
@@ -370,7 +370,7 @@ def make_host(programs: Programs, root: pathlib.Path) -> run_daemon.Host:
 
 
 def live(programs: Programs, bench: Bench, host: run_daemon.Host, fault: Fault | None) -> None:
-    """Start, gate, reload, status; then the same by another daemon, to which nothing happens."""
+    """Start, gate, reload, status; then another daemon without a fault, which must carry the plan out."""
     life = Life(bench, host, fault)
     life.wait_idle()
     life.check_pools(0)
@@ -393,7 +393,7 @@ def live(programs: Programs, bench: Bench, host: run_daemon.Host, fault: Fault |
     done = well.ask("--json=short", "status")
     verdicts = {each["name"]: each["verdict"] for each in json.loads(done.output)["instances"]}
     check(verdicts == {"pg": "ready", "small": "ready"}, f"afterwards {verdicts}\n{done.output}")
-    # Who has his pages, wherever, is not moved.
+    # An instance that has its pages on other nodes than planned is not moved.
     is_right = sum(well.pools()) == 610 if life.was_short() else well.pools() == (300, 310)
     check(is_right, f"afterwards the pools are {well.pools()}")
     check("broken" not in host.log(well.daemon), host.log(well.daemon))
@@ -435,16 +435,16 @@ def test_daemon_calls(programs: Programs) -> int:
                                   *system_faults(LOOP, errno.EMFILE)], 1)
 
 
-# ---- hugeplanctl, and a daemon to which nothing happens ----
+# ---- hugeplanctl with a daemon without faults ----
 
 def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
-    """What it asks changes nothing: the reload reads what is there already."""
+    """play_verb() for verbs that call the daemon. None changes anything: the reload reads the same files again."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-faults-") as name:
         host = make_host(programs, pathlib.Path(name).resolve() / "root")
         bench = Bench(programs, host.root)
         try:
             life = Life(bench, host, None)
-            # What it has written is looked at once more by the daemon, which is not at rest until it has.
+            # The daemon looks once more after its own writes.
             for pause in (1, 0):
                 wait_until("rest", lambda: life.phase() == "idle")
                 time.sleep(pause)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A daemon that is silent, hangs, hangs up or has lost its socket, on unpacked fixture hosts: what
-hugeplanctl makes of it, what the daemon tells a service manager of sorts, and what goes when it stops.
+"""hugeplanctl with a daemon that does not answer or closes connections; the daemon's socket when its file is removed;
+and what the daemon reports to its service manager during a long start. On unpacked fixture hosts.
 
 usage: run_silent.py --hugepland=PROGRAM --hugeplanctl=PROGRAM [TEST...]
 
-Who waits must be done within seconds, but how many a busy machine makes of them is no verdict: limits
-are far above that, and far below what a gate may wait (85 s).
+hugeplanctl gives up within 3 s; the limits here are far above that, for a busy machine, and far below the 85 s that a
+gate may wait.
 """
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import os
@@ -25,10 +26,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import common
-from common import PATIENCE, check, wait_until
+from common import PATIENCE, check, expect, wait_until
 from run_daemon import PG, SOCKET, Host, Server, listen, main, replace
 
-SOON = 25.0  # of 3
+SOON = 25.0  # seconds
 REMEDY = "systemctl restart hugeplan.service"
 
 
@@ -40,7 +41,7 @@ def timed(action: Callable[[], subprocess.CompletedProcess[str]]) \
 
 @contextlib.contextmanager
 def stopped(daemon: subprocess.Popen[bytes]) -> Iterator[None]:
-    """A daemon that neither runs nor ends: what a hang looks like from outside."""
+    """Stops the daemon with SIGSTOP, which looks like a hang to its clients."""
     daemon.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -48,11 +49,11 @@ def stopped(daemon: subprocess.Popen[bytes]) -> Iterator[None]:
         daemon.send_signal(signal.SIGCONT)
 
 
-# ---- a daemon of the test's own ----
+# ---- a fake daemon ----
 
-class Played(Server):
-    """Serves the socket of a host, call by call, as ANSWER says: the bytes of a reply, or None to say
-    nothing; who hangs up raises ConnectionError. Each connection has a thread of its own."""
+class FakeDaemon(Server):
+    """Serves the socket of a host. For each call ANSWER returns a reply, or None to send nothing, or raises
+    ConnectionError to close the connection."""
 
     def __init__(self, host: Host, answer: Callable[[str], bytes | None]) -> None:
         super().__init__(host.path(SOCKET))
@@ -79,28 +80,40 @@ def refused(name: str) -> bytes:
                                       "reasonId": None}}).encode()
 
 
+def close() -> bytes:
+    raise ConnectionError
+
+
 ALIVE = b'{"parameters":{}}'
 
 
-def with_its_pages(host: Host) -> None:
-    """They stand, and nobody serves."""
+@contextlib.contextmanager
+def fake_daemon(host: Host, answer: Callable[[str], bytes | None]) -> Iterator[FakeDaemon]:
+    """A fake daemon on a host where the pages of pg are reserved."""
     host.config("20-pg.conf", PG)
     host.stop(host.start())
+    fake = FakeDaemon(host, answer)
+    try:
+        yield fake
+    finally:
+        fake.end()
 
 
-# ---- what hugeplanctl makes of it ----
+# ---- hugeplanctl ----
 
 def test_gate_passes_a_silent_daemon(host: Host, fixture: str = "one-node") -> None:
+    """A hanging daemon does not keep a database down whose pages are there."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
     with stopped(daemon):
         done, seconds = timed(lambda: host.gate("pg.service", "pg"))
     check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
     check("does not answer" in done.stderr, done.stderr)
-    check(seconds < SOON, f"it took {seconds:.1f} s")
+    check(seconds < SOON, f"the gate took {seconds:.1f} s")
 
 
-def test_everybody_notices_silence(host: Host, fixture: str = "one-node") -> None:
+def test_verbs_with_a_silent_daemon(host: Host, fixture: str = "one-node") -> None:
+    """With a hanging daemon verbs that read succeed without it, and verbs that change something fail soon."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
     with stopped(daemon):
@@ -114,11 +127,11 @@ def test_everybody_notices_silence(host: Host, fixture: str = "one-node") -> Non
             check(seconds < SOON, f"{arguments} took {seconds:.1f} s")
             if arguments[0] in ("status", "reload", "release"):
                 check("does not answer" in said and REMEDY in said, f"{arguments}: {said}")
-    wait_until("it goes on", host.is_idle)
+    wait_until("the daemon", host.is_idle)
 
 
 def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node") -> None:
-    """The silent daemon may come back, or be replaced: only to let it start is it overruled."""
+    """With a silent daemon a gate whose pages are missing waits, because the daemon may continue or be restarted."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
     with stopped(daemon):
@@ -126,20 +139,19 @@ def test_gate_waits_where_pages_are_missing(host: Host, fixture: str = "one-node
         done, seconds = timed(lambda: host.ctl("wait", "--timeout=6s", "pg"))
         said = done.stdout + done.stderr
         check(done.returncode == 1 and "pg: lost" in said, said)
-        check(seconds >= 6, f"it waited {seconds:.1f} s")
+        check(seconds >= 6, f"the gate has waited {seconds:.1f} s")
         check("waiting for hugepland" in said and REMEDY in said, said)
 
         threading.Timer(8, daemon.send_signal, [signal.SIGCONT]).start()
         done = host.gate("pg.service", "pg")
         said = done.stdout + done.stderr
-        check(done.returncode == 0 and "pg: ready" in said, f"one who waits longer: {said}")
+        check(done.returncode == 0 and "pg: ready" in said, f"a gate that waits longer: {said}")
         check("waiting for hugepland" in said, said)
-    check(host.pool(0) == 1000, "the daemon has made up for it")
+    check(host.pool(0) == 1000, "the daemon has repaired the pool")
 
 
-def test_busy_daemon_is_never_overruled(host: Host, fixture: str = "one-node") -> None:
-    """It answers that it lives, and takes its time for the verdict; the files would say yes."""
-    with_its_pages(host)
+def test_gate_waits_for_a_busy_daemon(host: Host, fixture: str = "one-node") -> None:
+    """A gate waits for the verdict of a daemon that answers GetInfo, though its pages are there."""
     may_answer = threading.Event()
 
     def answer(method: str) -> bytes | None:
@@ -148,121 +160,80 @@ def test_busy_daemon_is_never_overruled(host: Host, fixture: str = "one-node") -
         may_answer.wait()
         return refused("pg")
 
-    played = Played(host, answer)
-    start = time.monotonic()
-    threading.Timer(10, may_answer.set).start()
-    done = host.gate("pg.service", "pg")
-    seconds = time.monotonic() - start
-    played.end()
-    check(done.returncode == 1 and "refused: because" in done.stderr, done.stdout + done.stderr)
-    check(seconds >= 10, f"it waited {seconds:.1f} s")
-    check("GetInfo" in played.calls, f"and looked whether it lives: {played.calls}")
+    with fake_daemon(host, answer) as fake:
+        threading.Timer(10, may_answer.set).start()
+        done, seconds = timed(lambda: host.gate("pg.service", "pg"))
+    expect(done, 1, "refused: because")
+    check(seconds >= 10, f"the gate has waited {seconds:.1f} s")
+    check("GetInfo" in fake.calls, f"the gate checks whether the daemon lives: {fake.calls}")
 
 
 def test_cut_off_clients_call_again(host: Host, fixture: str = "one-node") -> None:
-    """What changes nothing is asked until there is an answer."""
-    with_its_pages(host)
+    """A call that changes nothing is repeated when the daemon closes the connection."""
+    host.config("20-pg.conf", PG)
     daemon = host.start()
     status = json.dumps(host.call("Describe")).encode()
     host.stop(daemon)
-    n_cut_off: dict[str, int] = {}
+    n_calls: collections.Counter[str] = collections.Counter()
 
     def answer(method: str) -> bytes | None:
         if method == "GetInfo":
             return ALIVE
-        n_cut_off[method] = n_cut_off.get(method, 0) + 1
-        if n_cut_off[method] <= 5:
+        n_calls[method] += 1
+        if n_calls[method] <= 5:
             raise ConnectionError
         return status if method == "Describe" else refused("pg")
 
-    played = Played(host, answer)
-    done = host.ctl("status")
-    check(done.returncode == 0 and "no daemon" not in done.stdout, done.stdout + done.stderr)
-    check(n_cut_off["Describe"] == 6, str(n_cut_off))
-    done = host.ctl("wait", "pg")
-    check(done.returncode == 1 and "refused: because" in done.stderr, done.stdout + done.stderr)
-    check(n_cut_off["Wait"] == 6, str(n_cut_off))
-    played.end()
+    fake = FakeDaemon(host, answer)
+    check("no daemon" not in (said := expect(host.ctl("status"), 0).stdout), said)
+    expect(host.gate("pg.service", "pg"), 1, "refused: because")
+    check(n_calls == {"Describe": 6, "Wait": 6}, str(n_calls))
+    fake.end()
 
 
 def test_changes_are_not_made_twice(host: Host, fixture: str = "one-node") -> None:
-    """Who is cut off does not know whether they were made."""
-    with_its_pages(host)
-
-    def answer(method: str) -> bytes | None:
-        if method == "GetInfo":
-            return ALIVE
-        raise ConnectionError
-
-    played = Played(host, answer)
-    for verb, method in (("reload",), "Reload"), (("release", "pg"), "Release"):
-        check(host.ctl(*verb).returncode == 1, "it fails")
-        check(played.calls.count(method) == 1, f"{played.calls}")
-    played.end()
+    """Reload and Release are not repeated when the daemon closes the connection, because they may have been carried
+    out."""
+    with fake_daemon(host, lambda method: ALIVE if method == "GetInfo" else close()) as fake:
+        for verb, method in (("reload",), "Reload"), (("release", "pg"), "Release"):
+            check(host.ctl(*verb).returncode == 1, f"{verb} fails")
+            check(fake.calls.count(method) == 1, f"{fake.calls}")
 
 
 def test_late_daemon_times_out(host: Host, fixture: str = "one-node") -> None:
-    """One that lives and says nothing in time: that is no verdict."""
-    with_its_pages(host)
-    played = Played(host, lambda method: None if method == "Wait" else ALIVE)
-    done = host.ctl("wait", "--timeout=2s", "pg")
-    played.end()
-    check(done.returncode == 75, f"{done.returncode}: {done.stdout}{done.stderr}")
+    """A gate whose timeout ends before a living daemon's verdict exits with 75, not with a verdict of its own."""
+    with fake_daemon(host, lambda method: None if method == "Wait" else ALIVE):
+        expect(host.ctl("wait", "--timeout=2s", "pg"), 75)
 
 
 def test_nobody_accepts(host: Host, fixture: str = "one-node") -> None:
-    """systemd listens, and the daemon does not exist yet; with and without room for more clients."""
-    with_its_pages(host)
+    """A gate passes when systemd listens, but no daemon accepts connections; also when the backlog is full."""
+    host.config("20-pg.conf", PG)
+    host.stop(host.start())
     for backlog in (64, 0):
         listener = listen(host.path(SOCKET), backlog)
         waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         waiting.connect(str(host.path(SOCKET)))
         done, seconds = timed(lambda: host.gate("pg.service", "pg"))
         check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
-        check(seconds < SOON, f"it took {seconds:.1f} s")
+        check(seconds < SOON, f"the gate took {seconds:.1f} s")
         waiting.close()
         listener.close()
         host.path(SOCKET).unlink()
 
 
-def test_hung_up_and_replaced(host: Host, fixture: str = "one-node") -> None:
-    """A daemon that ends with the gate's call in its hands is asked again: another one takes over."""
-    with_its_pages(host)
-    n_calls = 0
-
-    def answer(method: str) -> bytes | None:
-        nonlocal n_calls
-        if method != "Wait":
-            return ALIVE
-        n_calls += 1
-        if n_calls < 3:
-            raise ConnectionError
-        return refused("pg")
-
-    played = Played(host, answer)
-    done = host.gate("pg.service", "pg")
-    played.end()
-    check(done.returncode == 1 and "refused: because" in done.stderr, done.stdout + done.stderr)
-    check(n_calls == 3, f"after {n_calls} calls")
-
-
 def test_always_hung_up(host: Host, fixture: str = "one-node") -> None:
-    """A daemon that the gate's call itself kills, each time anew, keeps no database down."""
-    with_its_pages(host)
-
-    def answer(method: str) -> bytes | None:
-        raise ConnectionError
-
-    played = Played(host, answer)
-    done, seconds = timed(lambda: host.gate("pg.service", "pg"))
-    played.end()
-    check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
-    check(seconds < SOON, f"it took {seconds:.1f} s")
-    check(played.calls.count("Wait") > 2, f"but not on the first occasion: {played.calls}")
+    """A daemon that ends at every call of a gate does not keep a database down whose pages are there."""
+    with fake_daemon(host, lambda method: close()) as fake:
+        done, seconds = timed(lambda: host.gate("pg.service", "pg"))
+    expect(done, 0, "pg: ready")
+    check(seconds < SOON, f"the gate took {seconds:.1f} s")
+    check(fake.calls.count("Wait") > 2, f"the gate has called several times: {fake.calls}")
 
 
 # ---- the socket's file ----
 
+# As systemd does: the socket is descriptor 3, and LISTEN_PID is the process.
 INHERIT = """
 import os, sys
 os.dup2(int(sys.argv[1]), 3)
@@ -272,7 +243,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class Manager(threading.Thread):
-    """A service manager of sorts: listens for the daemon, and notes what that tells."""
+    """A fake service manager: it listens on the daemon's socket, and records its notifications (sd_notify)."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(daemon=True)
@@ -281,14 +252,14 @@ class Manager(threading.Thread):
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify_path = host.root.parent / "notify"
         self.notices.bind(str(self.notify_path))
-        self.told: list[tuple[float, str]] = []  # seconds since the daemon was started, and a line
+        self.notified: list[tuple[float, str]] = []  # seconds since the daemon was started, and a line
         self.began = time.monotonic()
         self.start()
 
     def run(self) -> None:
         while message := self.notices.recv(65536):
             now = time.monotonic() - self.began
-            self.told += [(now, line) for line in message.decode().splitlines()]
+            self.notified += [(now, line) for line in message.decode().splitlines()]
 
     def spawn(self) -> subprocess.Popen[bytes]:
         self.began = time.monotonic()
@@ -297,15 +268,15 @@ class Manager(threading.Thread):
                                pass_fds=(self.listener.fileno(),))
 
     def lines(self, seconds: float = 0) -> list[str]:
-        """What it is told in that time from now on; all of it so far without."""
-        since = len(self.told) if seconds else 0
+        """The notifications of the next SECONDS; with 0, all so far."""
+        since = len(self.notified) if seconds else 0
         time.sleep(seconds)
-        return [line for _, line in self.told[since:]]
+        return [line for _, line in self.notified[since:]]
 
-    def hear(self, pattern: str) -> float:
-        """When it was told that first."""
+    def wait_for(self, pattern: str) -> float:
+        """Waits for a notification; returns the time of the first one that matches."""
         wait_until(pattern, lambda: any(re.match(pattern, line) for line in self.lines()), 30)
-        return next(when for when, line in self.told if re.match(pattern, line))
+        return next(when for when, line in self.notified if re.match(pattern, line))
 
     def end(self) -> None:
         self.listener.close()
@@ -322,7 +293,7 @@ def is_answering(host: Host) -> bool:
 
 
 def test_removed_socket_comes_back(host: Host, fixture: str = "one-node") -> None:
-    """Also where it was systemd that has made it, and goes on listening where nobody can knock."""
+    """The daemon makes a removed socket again, also one that systemd made and still listens on."""
     host.config("20-pg.conf", PG)
     for is_managed in (False, True):
         manager = Manager(host) if is_managed else None
@@ -332,9 +303,9 @@ def test_removed_socket_comes_back(host: Host, fixture: str = "one-node") -> Non
             host.path(SOCKET).unlink()
             wait_until("the socket", lambda: is_answering(host))
             mode = host.path(SOCKET).stat().st_mode & 0o777
-            check(mode == 0o666, f"it is for everyone: {mode:o}")
+            check(mode == 0o666, f"every user may connect: {mode:o}")
         check("had been removed" in host.log(daemon), host.log(daemon))
-        if manager:  # the next one finds a file that nobody listens on, then none at all
+        if manager:  # the next daemon finds a file without a listener, the third one no file
             host.stop(daemon)
             daemon = manager.spawn()
             wait_until("the next daemon", lambda: is_answering(host))
@@ -342,25 +313,26 @@ def test_removed_socket_comes_back(host: Host, fixture: str = "one-node") -> Non
             host.path(SOCKET).unlink()
             daemon = manager.spawn()
             wait_until("the third daemon", lambda: is_answering(host))
-            check(host.ctl("wait", "pg").returncode == 0, "the gate finds it")
+            check(host.ctl("wait", "pg").returncode == 0, "the gate passes")
             manager.end()
         host.stop(daemon)
 
 
-def test_untouched_socket_is_left_alone(host: Host, fixture: str = "one-node") -> None:
+def test_socket_of_the_manager_is_used(host: Host, fixture: str = "one-node") -> None:
+    """A socket of systemd's that still has its file is not replaced."""
     host.config("20-pg.conf", PG)
     manager = Manager(host)
     before = host.path(SOCKET).stat().st_ino
     daemon = manager.spawn()
-    manager.hear("READY=1")
-    check(host.ctl("reload").returncode == 0, "it is served")
-    check(host.path(SOCKET).stat().st_ino == before, "by the socket that the manager has made")
+    manager.wait_for("READY=1")
+    host.reload()
+    check(host.path(SOCKET).stat().st_ino == before, "the socket is the one that the manager has made")
     check("removed" not in host.log(daemon), host.log(daemon))
     host.stop(daemon)
     manager.end()
 
 
-# ---- what the daemon tells while it starts ----
+# ---- notifications during a start ----
 
 EXTEND = r"EXTEND_TIMEOUT_USEC=(\d+)$"
 
@@ -371,7 +343,7 @@ def extensions(lines: list[str]) -> list[float]:
 
 
 class BlockedFile:
-    """An attribute whose write takes its time, such as the kernel's memory.reclaim: a pipe, full until then."""
+    """An attribute whose write(2) blocks, as that to memory.reclaim may: a full pipe, until finish() is called."""
 
     def __init__(self, path: pathlib.Path) -> None:
         self.path = path
@@ -390,7 +362,7 @@ class BlockedFile:
         return False
 
     def finish(self) -> None:
-        """Lets the write return. Later ones are quick."""
+        """Lets the write return. Later writes go to a file."""
         replace(self.path, "")
         written = b""
         end = time.monotonic() + PATIENCE
@@ -400,9 +372,8 @@ class BlockedFile:
         os.close(self.pipe)
 
 
-def blocked_start(host: Host, boot_timeout: str) -> tuple[Manager, subprocess.Popen[bytes],
-                                                          BlockedFile]:
-    """A daemon whose first step beyond the pages that are free is one write(2) without an end."""
+def blocked_start(host: Host, boot_timeout: str) -> tuple[Manager, subprocess.Popen[bytes], BlockedFile]:
+    """A daemon whose first reclaim is one write(2) that does not return."""
     host.config("00-host.conf", f"[Host]\nBootTimeout={boot_timeout}\n")
     host.config("20-pg.conf", "[Instance]\nPages=12000\nUnit=pg.service\n")
     reclaim = BlockedFile(host.path("sys/fs/cgroup/memory.reclaim"))
@@ -413,44 +384,45 @@ def blocked_start(host: Host, boot_timeout: str) -> tuple[Manager, subprocess.Po
 
 
 def test_long_write_is_no_hang(host: Host, fixture: str = "busy") -> None:
-    """While one write takes long, the loop lives: the start is extended, little by little, until
-    BootTimeout= is over; clients are served."""
+    """During a long write(2) the daemon extends its start timeout step by step until BootTimeout=, and serves
+    clients."""
     manager, daemon, reclaim = blocked_start(host, "8s")
-    ready = manager.hear("READY=1")
-    check(ready >= 7.5, f"ready after {ready:.1f} s: {manager.told}")
+    ready = manager.wait_for("READY=1")
+    check(ready >= 7.5, f"ready after {ready:.1f} s: {manager.notified}")
     given = extensions(manager.lines())
-    check(len(given) >= 3, f"it has told that it lives: {manager.told}")
-    check(max(given) <= 15, f"never for long: {given}")
+    check(len(given) >= 3, f"the start timeout is extended: {manager.notified}")
+    check(max(given) <= 15, f"no extension is for long: {given}")
     done, seconds = timed(lambda: host.ctl("wait", "--timeout=4s", "pg"))
     check(done.returncode == 75 and seconds >= 4, f"a gate waits: {done.stderr}")
     reclaim.finish()
     wait_until("the end of the round", host.is_idle)
-    time.sleep(4)  # the timer is on its last way
-    check(not extensions(manager.lines(7)), f"then it is quiet: {manager.told}")
+    time.sleep(4)  # the timer may still run once
+    check(not extensions(manager.lines(7)), f"after the round there is no extension: {manager.notified}")
     host.stop(daemon)
     manager.end()
 
 
-def test_hang_tells_nothing(host: Host, fixture: str = "busy") -> None:
+def test_hang_is_not_extended(host: Host, fixture: str = "busy") -> None:
+    """A hanging daemon does not extend its start timeout, so that systemd ends it."""
     manager, daemon, reclaim = blocked_start(host, "30s")
     with stopped(daemon):
         time.sleep(0.5)
-        check(not manager.lines(7), f"nobody extends its time: {manager.told}")
+        check(not manager.lines(7), f"a stopped daemon sends nothing: {manager.notified}")
     reclaim.finish()
-    manager.hear("READY=1")
+    manager.wait_for("READY=1")
     host.stop(daemon)
     manager.end()
 
 
 def test_reload_is_extended(host: Host, fixture: str = "busy") -> None:
-    """A reload has the same time limit; its database is asked, for which hugeplanctl needs time."""
+    """A long reload extends its timeout: first hugeplanctl, which determines a size, then the daemon."""
     host.config("10-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write("etc/mysql/my.cnf", "[mysqld]\nlarge_pages=ON\ninnodb_buffer_pool_size=64M\n")
     manager = Manager(host)
     daemon = manager.spawn()
-    manager.hear("READY=1")
+    manager.wait_for("READY=1")
     time.sleep(4)
-    n_told = len(manager.told)
+    n_notified = len(manager.notified)
     reclaim = BlockedFile(host.path("sys/fs/cgroup/memory.reclaim"))
     host.config("20-pg.conf", "[Instance]\nPages=12000\n")
     with subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "reload"],
@@ -460,10 +432,9 @@ def test_reload_is_extended(host: Host, fixture: str = "busy") -> None:
         wait_until("the long write", lambda: reclaim.is_opened_by(daemon.pid))
         check(reloading.poll() is None, "the reload waits for it")
         lines = manager.lines(8)
-        said = manager.lines()[n_told:]
-        check(any(line == "EXTEND_TIMEOUT_USEC=20000000" for line in said),
-              f"before it asks, hugeplanctl has its time extended: {said}")
-        check(len(extensions(lines)) >= 2, f"and then the daemon: {manager.told}")
+        said = manager.lines()[n_notified:]
+        check(any(line == "EXTEND_TIMEOUT_USEC=20000000" for line in said), f"hugeplanctl extends the timeout: {said}")
+        check(len(extensions(lines)) >= 2, f"the daemon extends the timeout: {manager.notified}")
         reclaim.finish()
         wait_until("the reload", lambda: reloading.poll() is not None, 60)
     host.stop(daemon)
@@ -472,4 +443,4 @@ def test_reload_is_extended(host: Host, fixture: str = "busy") -> None:
 
 if __name__ == "__main__":
     os.environ.pop("NOTIFY_SOCKET", None)
-    sys.exit(main(globals(), n_at_once=4))
+    sys.exit(main(globals(), n_at_once=8))
