@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Mutants: each is the program with one small mistake, and the tests should notice.
+"""Mutation test: of each mutant, a program with one small mistake, a test should fail.
 
     tests/mutate.py --build build-mutants [--sanitized build-dev] [--sample N] [--seed S] [--jobs N] [FILE...]
     tests/mutate.py --build build-mutants --list FILE...
     tests/mutate.py --build build-dev --self-test
 
-FILE is below src/; without any, what decides and writes is meant: see FILES. The build directory is made where
-there is none: fast, without sanitizers. Of a mutant one object is compiled, outside of the tree, and each test
-program that has the file in it is linked anew with that object before the libraries, until one fails, crashes
-or takes too long: then the mutant is killed. One whose object is the same as before is none. Who survives may leak, or read
-beyond an array: the unit tests of the --sanitized build have the last word.
+FILE is below src/; without one, the files that decide and write are used (FILES). A missing build directory is made,
+without sanitizers. For each mutant its object is compiled outside of the tree, and the test programs that contain the
+file are linked with it, one after the other, until one fails, crashes or takes too long: the mutant is killed. A mutant
+with an unchanged object does not count. A survivor is judged once more by the unit tests of the --sanitized build,
+because it may leak or read beyond an array.
 
-tests/mutants.txt names those that change nothing that these tests could notice, and why:
+tests/mutants.txt lists mutants that these tests cannot notice, with the reason:
 
     src/plan/drift.c: '>' -> '>=': the line of the source
             the reason
 
-Prints a line for each survivor, the share that was killed, and last how many passed: the killed ones.
-"""
+Prints a line for each mutant, the share of killed ones, and last the number of passed (killed) and failed ones. """
 
 from __future__ import annotations
 
@@ -40,15 +39,14 @@ from dataclasses import dataclass
 TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
          "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/status/status.c"]
-# In this order; the unit test of the file's own name is run first. Histories are many and short.
+# In this order, but the unit test of the file's own name is run first.
 TESTS = ["plan", "scene_stories", "escalation", "attempt", "limits", "fit",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "ledger",
          "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
          "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_faults",
-         "keeper_stories", "plan-properties", "escalation-properties",
-         "histories", "read-faults"]
-ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
+         "keeper_stories", "plan-properties", "escalation-properties", "histories", "read-faults"]
+ARGUMENTS = {"read-faults": ["23"]}  # every 23rd read fails; to let each one fail takes half a minute
 SANITIZED_TESTS = ["plan", "scene_stories", "topology", "escalation", "fit",
                    "changes", "boot_guard", "thp_plan", "limits", "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
                    "keeper", "keeper_gate", "keeper_faults", "keeper_stories"]
@@ -59,7 +57,7 @@ MEMORY_MAX = 2 << 30
 # The unit tests of a room are one program; the file's name is its argument.
 ROOMS = {path.stem.removeprefix("test_"): path.parent.name for path in TREE.glob("tests/unit/*/test_*.c")}
 ALONE = {"root_calls", "memory", "keeper_faults", "worker", "kernel_model", "model_root", "unit_manager"}
-# Many tests store files for good and would wait for a disk.
+# In memory, because many tests call fsync(2).
 SCRATCH = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), None)
 EQUIVALENT = TREE / "tests" / "mutants.txt"
 
@@ -69,7 +67,7 @@ EQUIVALENT = TREE / "tests" / "mutants.txt"
 @dataclass(frozen=True)
 class Mutant:
     file: str
-    start: int  # of what is replaced, in the text
+    start: int  # of the replaced text
     end: int
     new: str
     change: str
@@ -85,7 +83,7 @@ class Mutant:
 
 
 def masked(text: str) -> str:
-    """Of the same length, with whitespace for comments, strings and the preprocessor's lines."""
+    """TEXT with comments, strings and lines of the preprocessor replaced by whitespace of the same length."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^#[^\n]*(?:\\\n[^\n]*)*',
                          re.DOTALL | re.MULTILINE)
     return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
@@ -105,7 +103,7 @@ FUNCTION = re.compile(r"^(?:static )?(?:inline )?(?:const )?(?:struct )?(\w+) (\
 
 
 def balanced_end(text: str, start: int) -> int:
-    """Behind the bracket that closes the one at START."""
+    """The position behind the bracket that closes the one at START."""
     depth = 0
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -115,7 +113,7 @@ def balanced_end(text: str, start: int) -> int:
 
 
 def bodies(code: str) -> list[tuple[int, int, str]]:
-    """Where functions have their bodies, and what they return: its type, with a "*" for pointers."""
+    """Begin and end of each function's body, and its return type, with a "*" for pointers."""
     found = []
     for match in FUNCTION.finditer(code):
         end = code.find("\n}", match.end())
@@ -174,7 +172,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 
 
 def read_equivalent() -> set[tuple[str, str, str]]:
-    """The keys of those that tests/mutants.txt has; each has a reason."""
+    """The keys of the mutants in tests/mutants.txt, each of which must have a reason."""
     keys, reasons = [], 0
     for line in EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []:
         if line.startswith("src/"):
@@ -192,7 +190,7 @@ def read_equivalent() -> set[tuple[str, str, str]]:
 # ---- building ----
 
 class Build:
-    """A build directory, of which nothing is changed."""
+    """A build directory, which is not changed."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.directory = directory
@@ -225,7 +223,7 @@ class Build:
         return self.symbols[key]
 
     def compile_text(self, file: str, text: str, directory: pathlib.Path) -> pathlib.Path | None:
-        """The object; NULL where it is no program."""
+        """The object; None if TEXT does not compile."""
         command, original = self.compile[file]
         source, target = directory / "mutant.c", directory / "mutant.o"
         source.write_text(text)
@@ -351,7 +349,7 @@ def judge_all(build: Build, sanitized: Build | None, mutants: list[Mutant], jobs
     return verdicts
 
 
-# ---- does this script notice? ----
+# ---- self-test ----
 
 SAMPLE = """static bool is_more(const Pool *pool, uint64_t pages) {
         const char *name = "a > b && c"; /* x > 0 */
@@ -369,16 +367,16 @@ KNOWN = {("'!=' -> '=='", "return drift->kind != DRIFT_POOL_RAISED;"): "killed",
 
 
 def self_test(build: Build) -> int:
-    """By a few mutants of which is known what becomes of them. With sanitizers, too, which need memory."""
+    """Judges a few mutants whose outcome is known. The build may have sanitizers, so memory is not limited."""
     found = sorted(mutant.change for mutant in mutants_of("x.c", SAMPLE))
     if found != CHANGES:
-        print(f"not ok - a sample has other mutants: {found}")
+        print(f"not ok - the mutants of the sample are {found}")
         return 1
     listed = read_equivalent()
     gone = listed - {mutant.key for name in {key[0] for key in listed}
                      for mutant in mutants_of(name, (TREE / name).read_text())}
     if gone:
-        print(f"not ok - {EQUIVALENT.name} has what is no mutant any more: {sorted(gone)}")
+        print(f"not ok - {EQUIVALENT.name} lists mutants that do not exist: {sorted(gone)}")
         return 1
     file, n = "src/plan/drift.c", 0
     text = (TREE / file).read_text()
@@ -403,10 +401,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--sanitized", type=pathlib.Path)
-    parser.add_argument("--sample", type=int, help="so many of them; default: all")
+    parser.add_argument("--sample", type=int, help="the number of mutants; default: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--list", action="store_true", help="say what they are, and do nothing")
+    parser.add_argument("--list", action="store_true", help="print the mutants only")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()

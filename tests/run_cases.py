@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs the case directories: a fixture host and a configuration in, texts and exit codes out.
+"""The cases: for a fixture host with a configuration, the expected output and exit code of verbs and of the generator.
 
 usage: run_cases.py --hugeplanctl=PROGRAM --generator=PROGRAM [--plain-hugeplanctl=PROGRAM] [--update] [CASE...]
 
 cases/NAME/ holds
     host              the name of a fixture in hosts/
-    etc, run, usr...  laid over it
-    tree              the same in one file, as hosts/NAME.tree are
-    VERB.expected     what `hugeplanctl --root=HOST VERB` says: standard output, then, if there is any,
-                      standard error behind '--- stderr', then the exit code
+    etc, run, usr...  files that are added to the fixture
+    tree              such files in one, in the format of hosts/NAME.tree
+    VERB.expected     the output of `hugeplanctl --root=HOST VERB`: standard output, then, if there is any,
+                      standard error after '--- stderr', then the exit code
     VERB.ARGUMENT.expected, VERB.json.expected
                       likewise with an argument (wait.pg-main), or with --json=pretty
-    NAME.command      the whole command line of NAME.expected, where a verb's name does not do
+    NAME.command      the command line of NAME.expected, if it is not a verb with an argument
     generator.expected
-                      the tree that the generator writes, in the same way
-What is no JSON says the same, word for word, on terminals of 80 and of 200 columns; the plain program, without
-sanitizers, is asked that if there is one, because it starts faster.
-The host is never changed by any of this: contents, modes and times of the whole tree are compared
-before and after every command. --update writes the expected files anew (touch one to begin with).
+                      the tree that the generator writes, and its output
+Output other than JSON has the same words with 80 and with 200 columns. This is compared with the plain program, without
+sanitizers, if one is given, because it starts faster.
+No command may change the host: contents, modes and times of the whole tree are compared before and after each.
+--update writes the expected files; touch(1) a new one first.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ import common
 from common import HERE
 
 WIDTHS = (80, 200)
-# What a text says that was made of a value which does not exist.
+# The text of a value that is not known.
 NO_VALUE = re.compile(r"pages? of 0\b|\(null\)")
 
 
 def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
-    """Everything about a tree that a program could have changed."""
+    """What a program can change in a tree: contents, owners, modes and times."""
     found: dict[str, tuple[object, ...]] = {}
     for path in [directory, *directory.rglob("*")]:
         status = path.lstat()
@@ -52,8 +52,7 @@ def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
         elif stat.S_ISLNK(status.st_mode):
             content = str(path.readlink())
         found[str(path.relative_to(directory))] = (status.st_mode, status.st_uid, status.st_ino,
-                                                   status.st_size, status.st_mtime_ns,
-                                                   status.st_ctime_ns, content)
+                                                   status.st_size, status.st_mtime_ns, status.st_ctime_ns, content)
     return found
 
 
@@ -82,7 +81,7 @@ def run_verb(program: pathlib.Path, command: list[str], root: pathlib.Path, **en
 
 
 def with_any_prefix(text: str) -> str:
-    """Where the program will be installed is the build's affair."""
+    """The text without the directory that the programs will be installed in."""
     return re.sub(r"(ExecStartPre=[+-]*)\S*/hugeplanctl", r"\1@CTL@", text)
 
 
@@ -118,7 +117,7 @@ def compare(name: str, expected: str, actual: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Those of a comment that was broken are the same."""
+    """The words of a text, without the '#' of comments, which are broken at other places."""
     return [word for word in text.split() if word != "#"]
 
 
@@ -128,8 +127,7 @@ def compare_words(name: str, expected: str, actual: str) -> list[str]:
     return compare(name, expected, actual)
 
 
-def compare_trees(name: str, before: dict[str, tuple[object, ...]],
-                  after: dict[str, tuple[object, ...]]) -> list[str]:
+def compare_trees(name: str, before: dict[str, tuple[object, ...]], after: dict[str, tuple[object, ...]]) -> list[str]:
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     return [f"{name}: the host was changed: {path}\n" for path in changed]
 
@@ -138,7 +136,7 @@ def run_case(programs: argparse.Namespace, case: pathlib.Path, is_updating: bool
     problems: list[str] = []
     files = sorted(case.glob("*.expected"))
     if not files:
-        return [f"{case.name}: nothing is expected of it\n"]
+        return [f"{case.name}: there is no file *.expected\n"]
     with common.root_of(case) as root:
         for file in files:
             what = file.name.removesuffix(".expected")
@@ -148,9 +146,9 @@ def run_case(programs: argparse.Namespace, case: pathlib.Path, is_updating: bool
                       else run_verb(programs.hugeplanctl, command_of(case, what), root))
             problems += compare_trees(name, before, snapshot(root))
             if "AddressSanitizer" in actual or "runtime error:" in actual:
-                problems.append(f"{name}: a sanitizer complains\n{actual}")
+                problems.append(f"{name}: a sanitizer reports an error\n{actual}")
             elif NO_VALUE.search(actual):
-                problems.append(f"{name}: what is not known is said as if it were\n{actual}")
+                problems.append(f"{name}: a value that is not known is printed\n{actual}")
             elif is_updating:
                 file.write_text(actual, encoding="utf-8")
             else:
@@ -164,7 +162,7 @@ def run_case(programs: argparse.Namespace, case: pathlib.Path, is_updating: bool
 
 
 def self_test() -> None:
-    """The comparison of trees must see every kind of change, that of words a word that is cut or lost."""
+    """The comparisons notice changed trees, and words that are cut or lost."""
     assert compare_words("", "# one two\n", "# one\n#   two\n") == []
     assert compare_words("", "one two\n", "one tw\no\n")
     assert compare_words("", "one two\n", "one\n")
@@ -181,7 +179,7 @@ def self_test() -> None:
 
 
 def cases_named(names: list[str], pattern: str = "*") -> list[pathlib.Path]:
-    """Without names: all that match."""
+    """The cases NAMES; without names, all that match PATTERN."""
     return ([HERE / "cases" / name for name in names]
             or sorted(path for path in (HERE / "cases").glob(pattern) if path.is_dir()))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What bash, fish and zsh complete is what hugeplanctl takes: verbs, engines, the settings of each engine. A shell
-that is not installed is passed over; without fish or zsh, the test is skipped (77) after the others.
+"""bash, fish and zsh complete the words that hugeplanctl takes: instances, engines, the settings of each engine. A
+shell that is not installed is left out, and then the test is skipped (77) after the others.
 
 usage: run_completion.py --hugeplanctl=PROGRAM
 """
@@ -23,7 +23,7 @@ COMPLETION = common.HERE.parent / "contrib/completion"
 BASH = """source "$0"; COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDBREAKS=$' \\t\\n"=:@'
 _hugeplanctl 2>/dev/null; printf '%s\\n' "${COMPREPLY[@]}" """
 FISH = 'source $argv[1]; complete -C "$argv[2]" | string replace -r "\\t.*" ""'
-# zsh completes at a terminal only: what offers candidates is replaced, and told what stands on the line.
+# zsh completes only on a terminal, so the functions that offer candidates are replaced by ones that print them.
 ZSH = """compadd() { print -l -- ${(P)@[-1]} }
 _arguments() { : }
 _describe() { : }
@@ -57,7 +57,7 @@ def wrong_in(name: str, environment: dict[str, str], engines: list[dict], root: 
     complete = SHELLS[name]
     wanted = [("hugeplanctl size ", "engines", {engine["engine"] for engine in engines}),
               (f"hugeplanctl --root={root} wait ", "instances", {"bound", "grown", "starting"})]
-    equals = "" if name == "zsh" else "="  # its own option of compadd adds it
+    equals = "" if name == "zsh" else "="  # zsh's compadd adds the '=' itself
     wanted += [(f"hugeplanctl size {engine['engine']} -c ", "settings",
                 {setting + equals for setting in engine["settings"]}) for engine in engines]
     return [f"{name}: '{line}': {sorted(found ^ words)[:5]} should not differ" for line, what, words in wanted

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the programs cost: instructions, as callgrind counts them, and system calls, held against costs.tsv.
+"""The costs of the programs, compared with costs.tsv: instructions, as callgrind counts them, and system calls.
 
 usage: run_costs.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGRAM [--update] [NAME...]
 
-Neither depends on how busy the machine is. Instructions are all of a process, the loader's and the libraries'
-among them, so they depend on compiler, C library, processor (which of its string functions the C library takes)
-and, a little, on jansson: where the first line of costs.tsv names others they are shown, and nothing
-fails. System calls are those until the daemon is ready, or of the whole command. The hosts are made up
-(bench/hosts.py); their sysfs is files, so that system calls are more than on a host, where fewer are needed to
-open one. The programs are built without sanitizers, the core at -O2.
+Neither depends on how busy the machine is. Instructions are those of a whole process with its loader and libraries, so
+they depend on compiler, C library, processor (by which the C library chooses string functions) and, a little, on
+jansson: if the first line of costs.tsv names others, the figures are printed and the test is skipped. System calls are
+counted until the daemon is ready, or for the whole command. The hosts are generated (bench/hosts.py). Their sysfs
+consists of files, for which more system calls are made than for a real one. The programs are built without sanitizers,
+the core with -O2.
 
-More than a tenth above what is noted fails; a tenth below asks for --update. Skips (77) without valgrind or
-strace, or with others than the first line names.
+A figure fails if it is more than a tenth above the table; if it is a tenth below, --update writes the lower one. Skips
+(77) without valgrind or strace.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ import hosts  # noqa: E402
 TABLE = HERE / "costs.tsv"
 TOLERANCE = 0.1
 SETTLED = 0.5  # seconds after which files are old enough not to be read again, see root_stamp_add()
-TRIES = 3  # at most, of what asks a daemon, and reads for itself where that is slow: the least counts
-ASKED = 10  # requests, of which one's share is told
+TRIES = 3  # at most, for a verb that calls the daemon, and reads the host itself if the daemon is slow: the least counts
+ASKED = 10  # requests, of which the average is taken
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
 WAIT = '{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"db1"}}'
@@ -83,12 +83,12 @@ def strace(out: pathlib.Path) -> list[str]:
 def instructions_in(out: pathlib.Path) -> int:
     found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.MULTILINE)
     if not found:
-        raise RuntimeError("callgrind has counted nothing")
+        raise RuntimeError(f"{out} has no total")
     return int(found[1])
 
 
 def calls_in(out: pathlib.Path) -> int:
-    """Until the daemon is ready, where it is one."""
+    """The system calls of a command, or of a daemon until READY=1."""
     lines = [line for line in out.read_text().splitlines() if re.match(r"\d+ +\w+\(", line)]
     ready = next((i for i, line in enumerate(lines) if "READY=1" in line), len(lines) - 1)
     return ready + 1
@@ -105,7 +105,7 @@ def count(command: list[str], scratch: pathlib.Path) -> Cost:
 
 @contextlib.contextmanager
 def daemon(command: list[str], root: pathlib.Path) -> Iterator[None]:
-    """Until it is ready; and ended afterwards."""
+    """A daemon that is ready; it is terminated at the end."""
     name = f"@hugeplan-costs-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
         notify.bind(f"\0{name[1:]}")
@@ -119,7 +119,7 @@ def daemon(command: list[str], root: pathlib.Path) -> Iterator[None]:
             finally:
                 child = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True,
                                        check=False).stdout.split()
-                os.kill(int(child[0]) if child else process.pid, signal.SIGTERM)  # strace's is its child
+                os.kill(int(child[0]) if child else process.pid, signal.SIGTERM)  # the daemon is strace's child
                 process.wait(60)
 
 
@@ -133,7 +133,7 @@ def ask(root: pathlib.Path, request: str, n: int) -> None:
 
 
 def start(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str = "", n: int = 0) -> Cost:
-    """From exec to the end, with N requests in between."""
+    """The daemon from execve(2) to its end, with N requests."""
     with daemon([*valgrind(scratch / "callgrind"), programs.hugepland], root):
         ask(root, request, n)
     with daemon([*strace(scratch / "strace"), programs.hugepland], root):
@@ -142,7 +142,7 @@ def start(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request
 
 
 def answer(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str) -> Cost:
-    """One answer's share. Its system calls are counted from the end of the start on."""
+    """The cost of one answer: the difference of many and few requests."""
     few = start(programs, root, scratch, request, 1).instructions
     many = start(programs, root, scratch, request, 1 + ASKED).instructions
     totals = []
@@ -179,7 +179,7 @@ def of_generator(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) 
     return count(command, scratch)
 
 
-# Nodes and instances of the host, whether all of them run.
+# Nodes and instances of the host, whether all instances run, and the measurement.
 MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     **{f"start, {n} instances": (1, n, True, start) for n in (3, 300)},
     **{f"Describe, {n} instances": (1, n, True,
@@ -213,17 +213,17 @@ def read_table() -> tuple[str, dict[str, Cost]]:
 
 
 def write_table(costs: dict[str, Cost]) -> None:
-    text = "# SPDX-License-Identifier: LGPL-2.1-or-later\n# What run_costs.py holds the programs against: name, instructions, "
+    text = "# SPDX-License-Identifier: LGPL-2.1-or-later\n# The costs that run_costs.py compares with: name, instructions, "
     text += f"system calls.\n# measured with {environment()}\n"
     for name, cost in costs.items():
         text += f"{name}\t{cost.instructions}\t{cost.calls}\n"
     TABLE.write_text(text, encoding="utf-8")
 
 
-def judge(cost: Cost, noted: Cost | None) -> tuple[bool, str]:
-    if noted is None:
-        return False, "not noted: --update"
-    ratios = [cost.instructions / noted.instructions, cost.calls / max(noted.calls, 1)]
+def judge(cost: Cost, expected: Cost | None) -> tuple[bool, str]:
+    if expected is None:
+        return False, "not in the table: --update"
+    ratios = [cost.instructions / expected.instructions, cost.calls / max(expected.calls, 1)]
     text = f"{ratios[0]:5.2f}x {ratios[1]:5.2f}x"
     if max(ratios) > 1 + TOLERANCE:
         return False, f"{text}  more than a tenth above"
@@ -242,9 +242,9 @@ def main() -> int:
     if missing:
         print(f"skipped: {', '.join(missing)} not installed")
         return SKIPPED
-    os.environ.pop("MALLOC_PERTURB_", None)  # meson's: memory is filled when it is freed, which is counted, too
-    os.environ["INVOCATION_ID"] = "1"  # as of a gate, which then looks whether there is something to find out
-    measured, noted = read_table()
+    os.environ.pop("MALLOC_PERTURB_", None)  # meson's; free(3) would fill memory, which would be counted, too
+    os.environ["INVOCATION_ID"] = "1"  # as systemd sets it for a gate
+    measured, table = read_table()
     if os.environ.get("HUGEPLAN_FAULTS") == "few":  # in a hurry
         options.names = options.names or [" 3 instances"]
     names = [name for name in MEASURES if not options.names or any(word in name for word in options.names)]
@@ -258,7 +258,7 @@ def main() -> int:
                 hosts.make_host(root, nodes, instances)
                 if is_started:
                     hosts.start_instances(root, programs.hugeplanctl)
-                    with daemon([programs.hugepland], root):  # it counts the boot, beside the configuration
+                    with daemon([programs.hugepland], root):  # the first daemon writes the count of this boot
                         pass
             roots[nodes, instances, is_started] = root
         time.sleep(SETTLED)
@@ -269,19 +269,19 @@ def main() -> int:
             root = roots[nodes, instances, is_started]
             cost = measure(programs, root, scratch)
             for _ in range(TRIES - 1 if isinstance(measure, CtlBesideDaemon) else 0):
-                if not options.update and judge(cost, noted.get(name))[0]:
+                if not options.update and judge(cost, table.get(name))[0]:
                     break
                 again = measure(programs, root, scratch)
                 cost = Cost(min(cost.instructions, again.instructions), min(cost.calls, again.calls))
             costs[name] = cost
-            is_fine, text = judge(cost, noted.get(name))
+            is_fine, text = judge(cost, table.get(name))
             is_ok &= is_fine
             print(f"{name:50} {costs[name].instructions:14,} {costs[name].calls:8}  {text}", flush=True)
     if options.update:
-        write_table({**{name: cost for name, cost in noted.items() if name in MEASURES}, **costs})
+        write_table({**{name: cost for name, cost in table.items() if name in MEASURES}, **costs})
         return 0
     if measured != environment():
-        print(f"skipped: noted with {measured}, and this is {environment()}")
+        print(f"skipped: the table was made with {measured}, and this is {environment()}")
         return SKIPPED
     return 0 if is_ok else 1
 

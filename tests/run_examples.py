@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""conf/examples on a host with the servers that they describe, where nothing has been applied yet.
+"""The files of conf/examples on a host with the servers that they describe, before any of them is in effect.
 
 usage: run_examples.py --hugeplanctl=PROGRAM --examples=DIRECTORY
 
-Who copies an example must get through `hugeplanctl check && hugeplanctl plan`: each of them alone, and
-all together, as they stand (Memory=auto) and with what they offer in comments, a size above all. `check`
-may find only what `systemctl daemon-reload` cures; `plan` must have every instance ready.
-"""
+An administrator who copies an example must pass `hugeplanctl check && hugeplanctl plan`: with each example alone, and
+with all of them, as they are (Memory=auto) and with the settings in their comments. `check` may find only what a
+`systemctl daemon-reload` solves; `plan` must show every instance as ready. """
 
 from __future__ import annotations
 
@@ -24,21 +23,20 @@ import common
 import unpack_host
 from common import HERE
 
-# Settings that stand in comments, and belong together where no other line parts them.
+# Settings in adjacent comment lines belong together.
 COMMENTED = re.compile(r"(?:^#[A-Z][A-Za-z]+=.*\n)+", re.MULTILINE)
-# One of them says how much.
+# An instance has one of these keys.
 SIZES = {"Memory", "Pages", "NodeMemory"}
-# Of a server that the host has not.
+# The unit of a server that the host does not have.
 OTHER_UNIT = "Unit=mariadb@reports.service"
-# What only `systemctl daemon-reload` cures; PostgreSQL's own number is below the upper bound; and how much each of several
-# owners may come to is the administrator's to say.
+# Solved by `systemctl daemon-reload`.
 ALLOWED = {"dropin-missing"}
 
 Texts = dict[str, str]
 
 
 class Host:
-    """A root directory on which the files of a set are tried, one set after another."""
+    """A root directory on which sets of files are tried."""
 
     def __init__(self, program: pathlib.Path, root: pathlib.Path, fixture: str) -> None:
         self.program = program
@@ -66,7 +64,7 @@ def instances_of(texts: Texts) -> int:
 
 
 def faults_of(host: Host, texts: Texts) -> list[str]:
-    """What keeps these files from being applied to this host."""
+    """What keeps these files from taking effect on this host."""
     host.install(texts)
     code, answer = host.run("check")
     faults = [f"check: {problem['severity']} [{problem['id']}]: {problem['text']}"
@@ -82,7 +80,7 @@ def faults_of(host: Host, texts: Texts) -> list[str]:
 
 
 def with_settings(text: str, commented: re.Match[str]) -> str:
-    """The example with lines taken out of their comments, and what they stand in place of left out."""
+    """The example with the settings of COMMENTED in place of the ones that they replace."""
     lines = re.sub("^#", "", commented[0], flags=re.MULTILINE)
     keys = set(re.findall(r"^(\w+)=", lines, re.MULTILINE))
     replaced = "|".join(sorted(keys | (SIZES if keys & SIZES else set())))
@@ -116,7 +114,7 @@ def test_sets(host: Host, examples: Texts) -> list[str]:
 
 
 def test_defaults(host: Host, examples: Texts) -> list[str]:
-    """00-host.conf says of itself that it changes nothing."""
+    """00-host.conf has only defaults, as its comment says."""
     plans = []
     for name in ({}, {"00-host.conf": examples["00-host.conf"]}):
         host.install({"20-postgresql.conf": examples["20-postgresql.conf"], **name})
@@ -125,12 +123,11 @@ def test_defaults(host: Host, examples: Texts) -> list[str]:
 
 
 def test_obstacles(host: Host, examples: Texts) -> list[str]:
-    """None of the above is worth anything where a host that does not fit passes as well."""
+    """A host on which a server does not fit the examples has faults, or test_sets would prove nothing."""
     faults = []
     for path, old, new in (("etc/group", "hugetlb:x:989:oracle\n", ""),
                            ("proc/sys/vm/hugetlb_shm_group", "0", "54322"),
-                           ("etc/postgresql/15/main/postgresql.conf", "huge_pages = on",
-                            "huge_pages = try"),
+                           ("etc/postgresql/15/main/postgresql.conf", "huge_pages = on", "huge_pages = try"),
                            ("etc/elasticsearch/jvm.options", "+UseLargePages", "-UseLargePages"),
                            ("etc/mysql/my.cnf", "large-pages\n", "")):
         file = host.root / path
@@ -143,12 +140,12 @@ def test_obstacles(host: Host, examples: Texts) -> list[str]:
 
 
 def test_others(host: Host, examples: Texts) -> list[str]:
-    """Whoever may not read a database's files is not told that all is fine, nor what only its owner can do."""
+    """A user who may not read a database's files is told so, and to run `check` as root."""
     closed = [host.root / "var/lib/postgresql/15/main", host.root / "etc/mysql"]
     program, user = host.program, 65534 if os.geteuid() == 0 else None
     host.install(examples)
     host.root.chmod(0o755)
-    host.program = host.root / "hugeplanctl"  # where everybody may run it
+    host.program = host.root / "hugeplanctl"  # every user may run this copy
     shutil.copy(program, host.program)
     for path in closed:
         path.chmod(0)
@@ -157,15 +154,15 @@ def test_others(host: Host, examples: Texts) -> list[str]:
         path.chmod(0o755)
     host.program = program
     denied = [problem for problem in answer["problems"] if "Permission denied" in problem["text"]]
-    faults = [f"what to do is no more than '{problem['remedy']}'" for problem in denied
+    faults = [f"the remedy is '{problem['remedy']}'" for problem in denied
               if "run this as root" not in (problem["remedy"] or "") or "start the server" in problem["text"]]
     if not denied or answer["complete"]:
-        faults.append(f"what could not be read is not told: {answer}")
+        faults.append(f"no problem names the unreadable files: {answer}")
     return faults
 
 
 def test_engines(host: Host, examples: Texts) -> list[str]:
-    """`size` lists each engine that an example, or a folder of src/engines, is of."""
+    """`size` lists the engines of all examples and of all folders in src/engines."""
     _, answer = host.run("size")
     listed = {engine["engine"] for engine in answer}
     named = {name for text in examples.values() for name in re.findall("^Engine=(.+)$", text, re.MULTILINE)}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""There and back: what other programs set is imported, their lines are taken out as import says, and the plan of a
-boot that finds empty pools has at least as many pages of each size. For every case import-*.
+"""`import` keeps the pages that other programs have set: its drop-ins are written, the lines that it names are removed,
+and the plan for a boot with empty pools has at least as many pages of each size. For every case import-*.
 
 usage: run_import.py --hugeplanctl=PROGRAM [CASE...]
 """
@@ -33,7 +33,7 @@ def empty_pools(root: pathlib.Path) -> None:
 
 
 def remove_lines(root: pathlib.Path, lines: list[dict[str, Any]]) -> None:
-    """What a person would do with an editor."""
+    """Empties the lines that `import` says to remove."""
     for line in lines:
         if line["action"] == "remove":
             path = root / line["file"].lstrip("/")
@@ -43,7 +43,7 @@ def remove_lines(root: pathlib.Path, lines: list[dict[str, Any]]) -> None:
 
 
 def planned(plan: dict[str, Any]) -> dict[int, int]:
-    """Of pools that were empty: each has one step."""
+    """The pages of a plan for empty pools, by size."""
     pages: dict[int, int] = collections.Counter()
     for step in plan["steps"]:
         pages[step["pageSizeBytes"]] += step["to"]
@@ -55,7 +55,7 @@ def check(program: pathlib.Path, case: pathlib.Path) -> list[str]:
         before = ask(program, root, "import", "--write")
         written = {file["path"]: (root / file["path"].lstrip("/")).read_text(encoding="utf-8")
                    for file in before["files"]}
-        problems = [f"{path} is not what was said" for path, text in written.items()
+        problems = [f"{path} differs from the printed text" for path, text in written.items()
                     if text not in [file["text"] for file in before["files"]]]
         remove_lines(root, before["lines"])
         empty_pools(root)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The history of a host on a real journal: entries as journald keeps them are made into a journal file by systemd's own
-systemd-journal-remote, below a root directory, and read back, by journalctl as hugepland(8) says, by `report` and by
-`verify`; some that were made up, and those of a hugepland.
+"""The history of a host in a real journal. systemd-journal-remote makes a journal file below a root directory, from
+entries of this file and from those of a hugepland; journalctl as in hugepland(8), `report` and `verify` read them.
 
 usage: run_journal.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY --journal-shim=LIBRARY
 
@@ -51,7 +50,7 @@ ENTRIES = [
     entry(0, 1, "orders is ready", "HUGEPLAN_EVENT=ready", "PRIORITY=6", "HUGEPLAN_INSTANCE=orders"),
     entry(0, 2, "no event of ours", "PRIORITY=6"),
     entry(0, 3, "forged", "HUGEPLAN_EVENT=reserved", "HUGEPLAN_INSTANCE=orders", unit="mallory.service"),
-    # The daemon was started anew.
+    # The daemon was restarted.
     entry(0, 4, "orders is ready", "HUGEPLAN_EVENT=ready", "PRIORITY=6", "HUGEPLAN_INSTANCE=orders"),
     entry(1, DAY, "orders is ready", "HUGEPLAN_EVENT=ready", "PRIORITY=6", "HUGEPLAN_INSTANCE=orders"),
     entry(1, DAY + 5, "drift: node 0 has 12 pages of 2M instead of 540", "HUGEPLAN_EVENT=drift", "PRIORITY=4", *POOL,
@@ -61,6 +60,8 @@ ENTRIES = [
     entry(1, DAY + 7, "orders is lost", "HUGEPLAN_EVENT=lost", "PRIORITY=4", "HUGEPLAN_INSTANCE=orders"),
     entry(1, DAY + 8, "orders is ready", "HUGEPLAN_EVENT=ready", "PRIORITY=6", "HUGEPLAN_INSTANCE=orders"),
 ]
+
+
 def make_journal(remote: str, root: pathlib.Path, entries: str) -> None:
     directory = root / "var/log/journal" / MACHINE
     directory.mkdir(parents=True)
@@ -89,12 +90,12 @@ def check(what: str, found: object, expected: object) -> None:
 
 
 def check_manual(root: pathlib.Path) -> None:
-    """The lines of hugepland(8) find what they are there for, and nothing that others have written."""
+    """The journalctl commands of hugepland(8) find the entries that they are for, and no forged ones."""
     page = (common.HERE.parent / "man/hugepland.8.scd").read_text(encoding="utf-8")
     lines = re.findall("^journalctl (-u hugeplan .*)$", page.partition("# JOURNAL\n")[2].partition("\n# ")[0], re.MULTILINE)
     found = [[each["MESSAGE"] for each in in_journal(root, *line.split())] for line in lines]
     ours = [each["MESSAGE"] for each in in_journal(root) if each["_SYSTEMD_UNIT"] == UNIT]
-    check("what is there", len(ours), len(ENTRIES) - 1)
+    check("entries of the unit", len(ours), len(ENTRIES) - 1)
     check("of an instance", found[0], [text for text in ours if not text.startswith(("no event", "sales"))])
     check("of the boot before", found[1], ours[:4])
     check("of an event", found[2], [text for text in ours if text.startswith("drift")])
@@ -109,7 +110,7 @@ def report(program: str, root: pathlib.Path) -> dict[str, Any]:
 
 
 def check_report(program: str, root: pathlib.Path) -> None:
-    """This boot's events, each once though a daemon that was started anew has said some again."""
+    """`report` has this boot's events once, although a restarted daemon has logged some of them again."""
     history = report(program, root)["history"]
     check("the history", [(entry["at"], entry["event"], entry["instances"], entry["priority"]) for entry in history], [
         ("2027-01-01 03:00:00", "ready", ["orders"], 6), ("2027-01-01 03:00:05", "drift", ["orders", "sales"], 4),
@@ -123,13 +124,13 @@ def check_report(program: str, root: pathlib.Path) -> None:
 
 
 def check_none(program: str, root: pathlib.Path, why: str) -> None:
-    """What has no history says why."""
+    """`report` without a history says why."""
     answer = report(program, root)
     check("no history", (answer["history"], f"History: {why}" in answer["leftOut"]), (None, True))
 
 
 def check_waste(program: str, remote: str, root: pathlib.Path) -> None:
-    """Since when pages wait for a unit that nothing starts is what the journal says."""
+    """`verify` takes from the journal since when pages have been reserved for a unit that nothing starts."""
     root.mkdir()
     common.make_root(common.HERE / "cases/verify", root)
     write_boot(root, 1)
@@ -144,23 +145,23 @@ def check_waste(program: str, remote: str, root: pathlib.Path) -> None:
                           text=True, timeout=60)
     since = {row["instance"]: row["sinceSec"] for row in json.loads(done.stdout)["waste"]
              if row["kind"] in ("disabled", "no-unit")}
-    check("late was let start", since["late"], None)
+    check("late has started", since["late"], None)
     if not 3 * DAY <= (since["gone"] or 0) < 3 * DAY + 60:
         raise AssertionError(f"gone: {since['gone']}")
 
 
-# It is told that its standard error is the journal.
+# Sets $JOURNAL_STREAM, by which a service recognizes that its standard error is the journal.
 AS_SERVICE = ("/bin/sh", "-c", 'JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/2) exec "$@"', "sh")
 SERVICE_EVENTS = [
     ("set", None, None), ("reserved", "pg", "0"), ("reserved", "pg", "2"), ("refused", "large", None),
     ("ready", "pg", None), ("drift", "pg", "2"), ("repaired", "pg", "2"), ("gate-passed", "pg", None),
-    # Those of the daemon that was started anew.
+    # The events of the restarted daemon.
     ("refused", "large", None), ("ready", "pg", None),
 ]
 
 
 def run_service(host: run_daemon.Host, export: pathlib.Path, programs: argparse.Namespace) -> None:
-    """Somebody lowers a pool, which is put right; then a database starts, and the daemon is started anew."""
+    """A pool is lowered and repaired, a database starts, and the daemon is restarted."""
     environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
                    "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
     host.config("20-pg.conf", run_daemon.PG)
@@ -182,17 +183,17 @@ def check_daemon(programs: argparse.Namespace, remote: str, root: pathlib.Path) 
         run_service(host, export, programs)
     make_journal(remote, root, export.read_text())
     events = in_journal(root)
-    check("what it has done", [(event["HUGEPLAN_EVENT"], event.get("HUGEPLAN_INSTANCE"), event.get("HUGEPLAN_NODE"))
+    check("events of the daemon", [(event["HUGEPLAN_EVENT"], event.get("HUGEPLAN_INSTANCE"), event.get("HUGEPLAN_NODE"))
                                for event in events if event.get("HUGEPLAN_EVENT", "problem") != "problem"], SERVICE_EVENTS)
     write_boot(root, 0)
     history = report(str(programs.hugeplanctl), root)["history"]
-    check("each once", [entry["event"] for entry in history if entry["event"] != "problem"],
+    check("events of the report", [entry["event"] for entry in history if entry["event"] != "problem"],
           [event for event, *_ in SERVICE_EVENTS[:-2]])
     drift = next(event for event in events if event.get("HUGEPLAN_EVENT") == "drift")
-    check("what was there and what is", (drift["HUGEPLAN_PAGES_BEFORE"], drift["HUGEPLAN_PAGES"]), ("500", "124"))
+    check("counts of the drift", (drift["HUGEPLAN_PAGES_BEFORE"], drift["HUGEPLAN_PAGES"]), ("500", "124"))
 
 
-def say_who(program: str, root: pathlib.Path, *arguments: str) -> str:
+def source_of_pages(program: str, root: pathlib.Path, *arguments: str) -> str:
     done = subprocess.run([*common.WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "TZ": "UTC"})
     lines = " ".join(line.strip("# ") for line in done.stdout.splitlines())
@@ -201,26 +202,27 @@ def say_who(program: str, root: pathlib.Path, *arguments: str) -> str:
 
 
 def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path) -> None:
-    """Whose pages stand that no file explains: what hugepland saw; before there is a journal, that it is not known."""
+    """For pages that no file explains, `import` and `status` show from the journal when hugepland noticed them;
+    without a journal they say that the source is not known."""
     program, export = str(programs.hugeplanctl), root.with_suffix(".export")
     export.touch()
     with run_daemon.host_of(programs, "two-nodes-hole") as host:
-        # Nothing is described; somebody else adds pages, and adds more.
+        # No instance is configured; pages are added twice.
         environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
                        "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
         wait_until("the first round", host.is_idle)
         for i, pages in enumerate((40, 60), 1):
             host.set_pool(0, pages)
-            wait_until("the sight of it", lambda i=i: export.read_text().count("EVENT=drift") == i)
+            wait_until("the report of drift", lambda i=i: export.read_text().count("EVENT=drift") == i)
         host.stop(daemon)
         for verb in ("import", "status"):
-            check(f"{verb} without a journal", say_who(program, host.root, verb),
+            check(f"{verb} without a journal", source_of_pages(program, host.root, verb),
                   "who set them is not known: there is no journal")
         make_journal(remote, host.root, export.read_text())
         write_boot(host.root, 0)
         for verb in ("import", "status"):
-            said = say_who(program, host.root, verb)
+            said = source_of_pages(program, host.root, verb)
             check(verb, re.sub(r"^\d{4}(-\d\d){2} (\d\d:){2}\d\d", "WHEN", said),
                   "WHEN: 40 to 60 pages on node 0, not by hugeplan")
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every example in the manual pages is what the program takes, or says: commands are run, files are checked, JSON is
-held against its schema, and the columns and labels of tables are the program's. An example of a kind that nothing here
-knows is a failure.
+"""The examples in the manual pages agree with the programs: commands are run, files are checked, JSON is validated by
+its schema, and columns and labels of tables are compared. An example of an unknown kind is a failure.
 
 usage: run_manual.py --hugeplanctl=PROGRAM
 """
@@ -27,10 +26,10 @@ BLOCK = re.compile(r"^\t*```\n(.*?)^\t*```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^# (\S+[/.]\S+)\n(.*?)(?=^# \S+/\S+\n|\Z)", re.MULTILINE | re.DOTALL)
 LABEL = re.compile(r"^ {0,9}([A-Z][a-z]+(?: [a-z]+)?): ")
 HEADER = re.compile(r"^[A-Z]+(?: +[A-Z]+){2,}$")
-# What belongs to others is read by a shell, and not run.
+# Commands of other programs are only parsed by a shell.
 OTHERS = ("systemctl", "journalctl", "postgres", "dpdk-testpmd", "grep", "tuned-adm", "mkdir", "ln", "varlinkctl", "S=", "exec", "editor", "cp",
           "/usr/lib/systemd/system-generators/hugeplan-generator", "tar", "cd", "jq", "cat", "curl", "'{")
-# With the strings that stand in several lines as one.
+# The sources, with strings of several lines joined.
 SOURCES = re.sub(r'" "', "", " ".join(" ".join(path.read_text(encoding="utf-8").split())
                                       for path in sorted((SOURCE / "src").rglob("*.c"))))
 HOSTS = ("verify", "busy", "running", "learned", "found-postgresql")
@@ -69,7 +68,7 @@ class Program:
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Of lines as a shell has them: "|" and "&&" part commands, "#" begins a comment."""
+    """The words of each command in TEXT, which a shell would split at "|", "&&" and ";"."""
     joined = re.sub(r"\\?\n[ \t]+", " ", text)
     commands: list[list[str]] = []
     for line in joined.splitlines():
@@ -98,7 +97,7 @@ def wrong_command(program: Program, command: list[str]) -> list[str]:
 
 
 def wrong_commands(program: Program, text: str) -> list[str] | None:
-    """None: there are other lines among them."""
+    """The problems of the commands in TEXT; None if TEXT has other lines, too."""
     try:
         commands = commands_in(text)
     except ValueError:
@@ -115,7 +114,7 @@ def wrong_commands(program: Program, text: str) -> list[str] | None:
 
 
 def wrong_names(text: str) -> list[str]:
-    """Methods of the interface, fields of the journal."""
+    """Methods of Varlink and fields of the journal that do not exist."""
     interface = (SOURCE / "src/ipc/org.hugeplan.Manager.varlink").read_text(encoding="utf-8")
     fields = "".join((SOURCE / "src/status" / name).read_text(encoding="utf-8") for name in ("history.c", "history.h"))
     return ([f"there is no method {name}" for name in re.findall(r"org\.hugeplan\.Manager\.(\w+)", text)
@@ -124,7 +123,8 @@ def wrong_names(text: str) -> list[str]:
 
 
 def wrong_output(program: Program, text: str) -> list[str]:
-    """A session: what it answers is exact where no host has a part in it; else in its columns and labels."""
+    """The problems of a session. Output that does not depend on the host is compared as a whole, else columns and
+    labels."""
     problems: list[str] = []
     for part in re.split(r"^(?=\$ )", text, flags=re.MULTILINE):
         line, _, answer = part.partition("\n")
@@ -134,17 +134,17 @@ def wrong_output(program: Program, text: str) -> list[str]:
         if line.startswith("$ ") and command[1:2] == ["size"]:
             found = program.run(command[1:], "verify").stdout
             if " ".join(found.split()) != " ".join(answer.split()):
-                problems.append(f"{line} says\n{found}\ninstead of\n{answer}")
+                problems.append(f"{line} prints\n{found}\ninstead of\n{answer}")
         elif "--output=csv" in command:
             found = program.run([word for word in command[1:]], "verify").stdout
             if found.splitlines()[0] != answer.splitlines()[0]:
                 problems.append(f"{line} begins with {found.splitlines()[0]}")
     for line in text.splitlines():
         if HEADER.match(line) and " ".join(line.split()) not in program.said:
-            problems.append(f"nothing has these columns: {line}")
+            problems.append(f"no table has these columns: {line}")
         match = LABEL.match(line)
         if match and match[1] not in program.said and f'"{match[1]}"' not in SOURCES:
-            problems.append(f"nothing has the label '{match[1]}'")
+            problems.append(f"no output has the label '{match[1]}'")
     return problems
 
 
@@ -184,14 +184,14 @@ def wrong_json(_program: Program, text: str) -> list[str]:
 
 
 def wrong_message(_program: Program, text: str) -> list[str]:
-    """As the source has it, but for what is filled in: its longest run of plain words."""
+    """Compares the longest run of plain words, which contains no argument of the message, with the source."""
     words = re.split(r"[\d/()\[\]:,;*=.%-]|\b(?:what to do|pg-main|orders|reports|memory|Memory|of 2M|node)\b", " ".join(text.split()))
     longest = max((word.strip() for word in words), key=len)
     return [] if longest in SOURCES else [f"no message has '{longest}'"]
 
 
 def wrong_engines(_program: Program, text: str) -> list[str]:
-    """Their units and preferences are those of the traits."""
+    """The table of engines has the units and preferences of the traits."""
     problems = []
     for row in text.splitlines()[1:]:
         name, *shown = row.split()
@@ -216,7 +216,7 @@ def judge(program: Program, text: str) -> list[str]:
     for pattern, wrong in kinds:
         if re.match(pattern, text):
             return wrong(program, text)
-    return [f"nothing here knows what this is an example of:\n{text}"]
+    return [f"an example of an unknown kind:\n{text}"]
 
 
 def main() -> int:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""contrib/monitoring goes with what `hugeplanctl metrics` says: every metric and label that a rule or a panel names
-exists. Then, by promtool: the metrics of every case, the rules and what they alert of, the queries of the panels.
-Without promtool (Debian: in the package prometheus; scripts/run-tests unpacks it) the test is skipped (77) after the first part.
+"""contrib/monitoring agrees with `hugeplanctl metrics`: every metric and label that a rule or a panel names exists.
+promtool then checks the metrics of some cases, the rules with their alerts, and the queries of the panels. Without
+promtool (Debian: in the package prometheus; scripts/run-tests unpacks it) the test is skipped (77) after the first
+part.
 
 usage: run_monitoring.py --hugeplanctl=PROGRAM
 """
@@ -22,10 +23,10 @@ import common
 
 MONITORING = common.HERE.parent / "contrib/monitoring"
 TOOL = shutil.which("promtool") or shutil.which("promtool", path=str(common.HERE.parent / "build-logs/prometheus/usr/bin"))
-# What Prometheus adds of itself, and node_exporter for each file.
+# Metrics and labels of Prometheus and node_exporter.
 OTHERS = {"node_textfile_mtime_seconds", "instance", "file"}
 CASES = ("busy", "verify", "running", "no-directory")
-# A name, and what stands in the braces behind it.
+# The name of a metric, and the selectors in its braces.
 USE = re.compile(r"\b(hugeplan_\w+)(?:\{([^}]*)\})?")
 
 
@@ -37,7 +38,7 @@ def metrics_of(program: pathlib.Path, case: str) -> str:
 
 
 def queries_in(panel: object) -> Iterator[str]:
-    """All that a dashboard asks for."""
+    """All queries of a dashboard."""
     if isinstance(panel, dict):
         if "expr" in panel:
             yield panel["expr"]
@@ -49,7 +50,7 @@ def queries_in(panel: object) -> Iterator[str]:
 
 
 def labels_of(text: str) -> dict[str, dict[str, set[str]]]:
-    """By metric and label, the values."""
+    """The values by metric and label."""
     found: dict[str, dict[str, set[str]]] = {name: {} for name in re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)}
     for name, labels in re.findall(r"^(hugeplan_\w+)\{(.*)\} \d+$", text, re.MULTILINE):
         for label, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels):
@@ -100,10 +101,10 @@ def main() -> int:
     problems = wrong_uses("hugeplan.rules.yml", rules, there)
     for query in queries:
         problems += wrong_uses("hugeplan-dashboard.json", query, there)
-    problems += [f"{name} exists, and no panel shows it" for name in there
+    problems += [f"no panel shows {name}" for name in there
                  if not any(name in query for query in queries) and not name.endswith(("_surplus_bytes", "_owned_bytes",
                                                                                         "_foreign_bytes"))]
-    problems += [f"alerts.test.yml: {alert} alerts of nothing" for alert in alerts
+    problems += [f"alerts.test.yml has no test in which {alert} fires" for alert in alerts
                  if not re.search(rf"alertname: {alert}\n *exp_alerts:\n", tested)]
     if TOOL:
         problems += check_with_tool(texts, queries)

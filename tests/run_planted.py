@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Nothing that sets huge pages at boot goes unmentioned: lines in ten forms are put into every place that is read or run
-then, and `import` names each of them with its file and line, and the units that run a script.
+"""`import` finds everything that sets huge pages at boot: for lines in ten forms in every place that is read or run at
+boot it prints file and line, and for a script the units that run it.
 
 usage: run_planted.py --hugeplanctl=PROGRAM
 """
@@ -100,7 +100,7 @@ SYSFS_LINES = (
 class Place:
     files: str  # names, "a b"
     forms: tuple[str, ...]
-    line: str = "{}"  # how a form stands there
+    line: str = "{}"  # the line around a form
     before: str = ""  # lines above
 
 
@@ -145,7 +145,7 @@ PLACES = (
     Place("/etc/tuned/a-variables.conf", VARIABLES),
     Place("/etc/dpdk/dpdk.conf", VARIABLES),
 )
-# What a line runs or reads is looked at, too.
+# Files that run or read a script or a file of variables, whose lines are found, too.
 RUNNERS = (
     ("/etc/systemd/system/run-a.service", f"{UNIT}ExecStart={{}} start\n", COMMANDS),
     ("/etc/systemd/system/run-h.service", f"{UNIT}EnvironmentFile=-{{}}\nExecStart=/bin/true\n", VARIABLES),
@@ -167,7 +167,7 @@ def write(root: pathlib.Path, name: str, text: str) -> None:
 
 
 def plant(root: pathlib.Path) -> Iterator[tuple[str, int, str]]:
-    """File, number and text of each line."""
+    """Writes all lines; yields file, number and text of each."""
     for place in PLACES:
         forms = [form.replace("'", "'\\''") if SHELL in place.line else form for form in place.forms]
         lines = [place.line.format(form) for form in forms]
@@ -199,7 +199,7 @@ def main() -> int:
                if (name, number) not in named]
     said = next((line["advice"] for line in answer["lines"] if line["file"] == SHARED), "nothing")
     if not said.startswith("shares-a.service runs it; shares-b.service runs it;"):
-        missing.append(f"of {SHARED} import says {said}\n")
+        missing.append(f"the advice for {SHARED} is: {said}\n")
     sys.stdout.write("".join(missing) + f"{len(planted)} lines, {len(missing)} not named\n")
     return 1 if missing or not planted else 0
 

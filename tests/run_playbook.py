@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""contrib/ansible/patroni.yml asks hugeplanctl for the size of its parameters, as it stands and with variables of
-autobase's kind, and makes a drop-in of the answer. Nothing is installed or written: in place of the role one shows what
-it is given, and has its specification of arguments. Without ansible-playbook the test is skipped (77); with CI=true that is a failure.
+"""contrib/ansible/patroni.yml gets the size of its parameters from hugeplanctl and makes a drop-in of it, with its own
+variables and with ones like those of autobase. Nothing is installed or written: a role with the same argument
+specification prints its arguments in place of the real one. Skips (77) without ansible-playbook.
 
 usage: run_playbook.py --hugeplanctl=PROGRAM
 """
@@ -27,7 +27,7 @@ INVENTORY = """\
 [postgres_cluster]
 localhost ansible_connection=local ansible_become=false ansible_python_interpreter={python}
 """
-# In place of the role: it shows what it is given.
+# Replaces the role; prints its arguments.
 ROLE = """\
 ---
 - name: Show the drop-ins

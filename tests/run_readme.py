@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tour in README.md is what the programs print: on a host of two nodes of 128G, with the files that it shows and the
-instance that it takes for granted, and on the cases' hosts.
+"""The programs print what the tour in README.md shows, on a host of two nodes of 128G with the files of the tour and
+one more instance, and on the hosts of cases.
 
-usage: run_readme.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [TEST...]
-"""
+usage: run_readme.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [TEST...] """
 
 from __future__ import annotations
 
@@ -22,12 +21,12 @@ FREE_KIB = 127 << 20
 
 
 def answers(command: str) -> list[str]:
-    """What README.md shows of a command."""
+    """The outputs of a command in README.md."""
     return re.findall(rf"^```\n\$ {re.escape(command)}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
 def large_host(host: Host) -> None:
-    """Out of the smaller one."""
+    """Gives both nodes of the fixture 128G, and installs the files of the tour."""
     for name in ("meminfo", "hugepages"):
         check((host.path("sys/devices/system/node/node1") / name).exists(), "there is a second node")
     for node in 0, 1:
@@ -52,7 +51,7 @@ def test_plan(host: Host, fixture: str = "unequal-nodes") -> None:
 
 
 def test_refused(host: Host, fixture: str = "unequal-nodes") -> None:
-    """With 60G in place of 12G."""
+    """The status when reports wants 60G instead of 12G."""
     large_host(host)
     name, text = next((name, text) for name, text in FILES if "reports" in name)
     host.write(name, text.replace("Memory=12G", "Memory=60G"))
@@ -61,7 +60,7 @@ def test_refused(host: Host, fixture: str = "unequal-nodes") -> None:
 
 
 def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
-    """pg-main comes, and reports is to have 8G, while the others run."""
+    """The reload that adds pg-main and lowers reports to 8G while the others run."""
     large_host(host)
     pg_main = next((name, text) for name, text in FILES if "pg-main" in name)
     host.path(pg_main[0]).unlink()
@@ -77,7 +76,7 @@ def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
 
 
 def test_first_look(host: Host, fixture: str = "one-node") -> None:
-    """On the host of a case that has more: each line is among those."""
+    """Each line of the first look is in the expected output of a case, whose host has more."""
     words = {" ".join(line.split())
              for case in ("import-sysctl/status", "suggest/import")
              for line in (HERE / "cases" / f"{case}.expected").read_text(encoding="utf-8").splitlines()}

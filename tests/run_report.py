@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`hugeplanctl report` of the hosts of several cases: the page is the template with the JSON of `report --json` in it,
-the same as `status --json` and `verify --json` have. The template takes nothing from elsewhere, runs nothing but its
-own script, and has contrast. What the script makes (by node, and support/show_page.js) is well-formed, can be read
-without seeing it, and shows what the JSON has; whatever strangers wrote stays a text. Then what becomes of FILE.
+"""`hugeplanctl report` on the hosts of several cases. The page is the template with the JSON of `report --json`, which
+contains that of `status --json` and `verify --json`. The template loads nothing, runs only its own script, and has
+enough contrast. The page that the script makes (run by node with support/show_page.js) is well-formed, accessible,
+shows what the JSON has, and shows texts of third parties as text. Last, `report FILE`.
 
 usage: run_report.py --hugeplanctl=PROGRAM --plain-hugeplanctl=PROGRAM
 
-The plain one, without sanitizers, says what the page is compared with; the other writes the pages. Skips (77) where node is not installed.
+The plain program, without sanitizers, prints the JSON to compare with; the other one writes the pages. Skips (77) without
+node.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def run(program: pathlib.Path, *arguments: str, cwd: pathlib.Path | str = "/", u
 # ---- the template ----
 
 class Tags(html.parser.HTMLParser):
-    """What a browser makes of the template before its script runs."""
+    """The tags and texts of the template, as a browser without JavaScript sees them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,25 +81,25 @@ def wrong_in_template(text: str) -> list[str]:
     tags.feed(text)
     problems = wrong_in_colors(tags.texts["style"])
     if not text.startswith("<!DOCTYPE html>\n") or tags.tags[0] != ("html", {"lang": "en"}):
-        problems.append("it does not begin as HTML does")
+        problems.append("the beginning is no HTML")
     allowed = {"html", "head", "meta", "title", "style", "body", "noscript", "p", "script"}
     problems += [f"<{tag}>" for tag, _ in tags.tags if tag not in allowed]
     problems += [f"<{tag} {name}>" for tag, attributes in tags.tags for name in attributes
                  if name not in {"lang", "charset", "http-equiv", "content", "name", "type", "id"}]
     if re.search(r"https?:|url\(|@import|javascript:", text.replace("http://www.w3.org/2000/svg", "")):
-        problems.append("it takes something from elsewhere")
+        problems.append("the page loads something")
     if re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function", text):
-        problems.append("its script may make elements of texts")
+        problems.append("the script may turn texts into elements")
     script = base64.b64encode(hashlib.sha256(tags.texts["script"].encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'"
     if ("meta", {"http-equiv": "Content-Security-Policy", "content": policy}) not in tags.tags:
-        problems.append(f"its policy is not: {policy}")
+        problems.append(f"the Content-Security-Policy is not: {policy}")
     if "needs JavaScript" not in tags.texts["p"] or tags.texts["data"] != "null" or not tags.texts["title"]:
-        problems.append("it says nothing without JavaScript, or has figures, or no title")
+        problems.append("the text for browsers without JavaScript is missing, or the title, or the template has data")
     return problems
 
 
-# ---- what is shown ----
+# ---- the page ----
 
 def shown(page: str) -> ET.Element:
     done = subprocess.run(["node", str(SHOW)], check=False, input=page, capture_output=True, text=True, timeout=60)
@@ -113,7 +114,7 @@ def filled(data: dict[str, Any]) -> str:
 
 def wrong_in_structure(page: ET.Element) -> list[str]:
     ids = [element.get("id") for element in page.iter() if element.get("id")]
-    problems = [f"the id {name} is there {n} times" for name, n in collections.Counter(ids).items() if n > 1]
+    problems = [f"{n} elements have the id {name}" for name, n in collections.Counter(ids).items() if n > 1]
     levels = [int(element.tag[1]) for element in page.iter() if re.fullmatch("h[1-6]", element.tag)]
     if levels[0] != 1 or levels.count(1) != 1 or any(b > a + 1 for a, b in zip(levels, levels[1:], strict=False)):
         problems.append(f"headings: {levels}")
@@ -127,7 +128,7 @@ def wrong_in_structure(page: ET.Element) -> list[str]:
             problems.append(f"<{element.tag}>")
         if element.tag == "svg" and not (element.get("aria-hidden") == "true" or
                                          (element.get("role") == "img" and element.get("aria-label"))):
-            problems.append("an <svg> that says nothing")
+                problems.append("an <svg> without a text")
     return problems
 
 
@@ -160,7 +161,7 @@ def contrast(a: str, b: str) -> float:
 
 
 def wrong_in_colors(style: str) -> list[str]:
-    """WCAG 2.2, 1.4.3 and 1.4.11; light, then dark."""
+    """Contrast by WCAG 2.2, 1.4.3 and 1.4.11, of the light and the dark palette."""
     palettes = [dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
                 for block in re.findall(r":root \{([^}]*--page[^}]*)\}", style)]
     assert len(palettes) == 2, style
@@ -181,13 +182,13 @@ def texts_of(page: ET.Element) -> str:
 
 
 def rows_of(page: ET.Element, begins: str) -> list[list[str]]:
-    """The cells of the table whose caption begins so."""
+    """The cells of the table whose caption begins with BEGINS."""
     table = next(table for table in page.iter("table") if table.findtext("caption", "").startswith(begins))
     return [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
 
 
 def drawn_in(page: ET.Element) -> tuple[list[str], list[str]]:
-    """What the bars are called, and their parts."""
+    """The labels of the bars, and the titles of their parts."""
     return ([each.get("aria-label", "") for each in page.iter("svg") if each.get("role") == "img"],
             [each.findtext("title", "") for each in page.iter("rect") if each.find("title") is not None])
 
@@ -195,7 +196,7 @@ def drawn_in(page: ET.Element) -> tuple[list[str], list[str]]:
 # ---- hosts ----
 
 def wrong_in_data(plain: pathlib.Path, root: pathlib.Path, page: str) -> list[str]:
-    """What stands in the page is what the verbs say, and the rest is the template."""
+    """The JSON in the page is that of the verbs, and the rest is the template."""
     before, _, rest = page.partition(BEGIN)
     text, _, after = rest.partition(END)
     data = json.loads(text)
@@ -212,14 +213,14 @@ def wrong_in_data(plain: pathlib.Path, root: pathlib.Path, page: str) -> list[st
                 instance.pop("outcome", None)
             alone["problems"] = data["status"]["problems"]
             if "firstLook" in data["status"] and not alone["instances"]:
-                alone["firstLook"] = data["status"]["firstLook"]  # a look around the host, which programs do not ask for
+                alone["firstLook"] = data["status"]["firstLook"]  # `status --json` does not search the host for databases
         if data[verb] != alone:
-            problems.append(f"it has another {verb} than {verb} --json")
+            problems.append(f"the page has another {verb} than {verb} --json")
     return problems
 
 
 def wrong_in_page(data: dict[str, Any], page: ET.Element) -> list[str]:
-    """All that is in the JSON is shown, as long as it is not too much."""
+    """The page shows what the JSON has; of many findings the first ten."""
     text = texts_of(page)
     problems = wrong_in_structure(page) + wrong_in_tables(page)
     wanted = [data["sentence"], *data["leftOut"], *(finding["text"] for finding in data["findings"][:10]),
@@ -230,7 +231,7 @@ def wrong_in_page(data: dict[str, Any], page: ET.Element) -> list[str]:
               *(database["title"] for database in data["status"].get("firstLook", {}).get("databases", []))]
     problems += [f"{part!r} is not shown" for part in wanted if printable(part) not in text]
     if not page.findtext("head/title"):
-        problems.append("it has no title")
+        problems.append("the page has no title")
     return problems
 
 
@@ -252,7 +253,7 @@ def check_host(programs: argparse.Namespace, root: pathlib.Path, name: str, has_
 
 
 def plant(root: pathlib.Path) -> None:
-    """What strangers can write, wherever it is shown."""
+    """Plants markup where third parties can write a text that the page shows."""
     for path, text in {"proc/sys/kernel/hostname": EVIL, "proc/sys/kernel/osrelease": EVIL,
                        "etc/hugeplan.d/90-evil.conf": f"[Instance]\nMemory={EVIL}\n",
                        "etc/sysctl.d/99-evil.conf": f"vm.nr_hugepages={EVIL}\n",
@@ -267,14 +268,14 @@ def check_evil(programs: argparse.Namespace, root: pathlib.Path, has_node: bool)
     problems = check_host(programs, root, "planted", has_node)
     page = page_of(programs.hugeplanctl, root)
     if "alert('1')</script" in page or page.count("<script") != TEMPLATE.read_text(encoding="utf-8").count("<script"):
-        problems.append("planted: it ends the element that it stands in")
+        problems.append("planted: a text ends its element")
     if has_node and texts_of(shown(page)).count(EVIL) < 4:
         problems.append(f"planted: shown {texts_of(shown(page)).count(EVIL)} times")
     (root / "proc/sys/kernel/osrelease").write_bytes(b"6.1\xff\xe2\x80\xae\x1b[2J\n")
     (root / "proc/sys/kernel/hostname").write_text("a\u202eb\u2028c\n")
     page = page_of(programs.hugeplanctl, root)
     if re.search("[\u202e\u2028\x1b]", page) or '"host":"a???b???c"' not in page or '"kernel":"6.1????' not in page:
-        problems.append("planted: what is not shown stands in the page")
+        problems.append("planted: control characters are in the page")
     return problems
 
 
@@ -289,11 +290,11 @@ def check_many(programs: argparse.Namespace, root: pathlib.Path, has_node: bool)
     if page and not 1 < len(page.findall(".//section[@aria-labelledby='findings']/ul/li")) <= 10:
         problems.append("many: too few or too many findings")
     if time.monotonic() - began > 60 * common.SLOWNESS:
-        problems.append("many: it takes too long")
+        problems.append("many: more than a minute")
     return problems
 
 
-# ---- what is made of figures that are known ----
+# ---- known figures ----
 
 def check_before_and_after(data: dict[str, Any]) -> list[str]:
     pool = {"node": 0, "pageSizeBytes": 2 * MIB, "total": 600, "free": 500, "surplus": 0, "foreign": 150, "owned": 450,
@@ -331,7 +332,7 @@ def check_savings(data: dict[str, Any]) -> list[str]:
 
 
 def check_order(data: dict[str, Any]) -> list[str]:
-    """Those first that are not fine."""
+    """Instances that are not ready come first."""
     instance = data["status"]["instances"][0]
     data["status"]["instances"] = [{**instance, "name": name, "verdict": verdict}
                                    for name, verdict in (("a", "ready"), ("b", "degraded"), ("c", "refused"), ("d", "ready"))]

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every answer of `hugeplanctl --json` is as its schema says: those that the cases expect, those about the host of
-each case, and those of a daemon. A field that the schema does not know is noticed anywhere in any of them.
-Skips (77) where Python's jsonschema is not installed.
+"""JSON of `hugeplanctl --json` conforms to its schema: the expected output of cases, the output for each case's host,
+and the output with a daemon. The schemas reject unknown fields in every object. Skips (77) where Python's jsonschema
+is not installed.
 
-usage: run_schema.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [CASE...]
-"""
+usage: run_schema.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [CASE...] """
 
 from __future__ import annotations
 
@@ -43,15 +42,15 @@ def read(verb: str) -> str:
 
 
 def load(verb: str) -> jsonschema.Draft202012Validator:
-    """With what is common to all, and the answers that stand in it, made its own: validators differ in how they find
-    another file."""
+    """The schema of a verb with all files that it refers to included, because validators differ in how they find
+    files."""
     others = re.findall(r'"\$ref": "(\w+)\.json"', read(verb))
     schema = json.loads(re.sub(r'"\$ref": "(\w+)\.json"', r'"$ref": "#/$defs/\1.json"', read(verb)))
     own = schema.setdefault("$defs", {})
     for other in [COMMON.removesuffix(".json"), *others]:
         part = json.loads(read(other))
         defined = part.pop("$defs", {})
-        assert not own.keys() & defined.keys(), f"{verb}.json defines what {other}.json does"
+        assert not own.keys() & defined.keys(), f"{verb}.json and {other}.json have a definition of the same name"
         own.update(defined)
         if other in others:
             own[f"{other}.json"] = {name: value for name, value in part.items() if name != "$schema"}
@@ -60,7 +59,7 @@ def load(verb: str) -> jsonschema.Draft202012Validator:
 
 
 def objects_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict]]:
-    """The objects within VALUE, each with its path; those of a list have the same."""
+    """The objects within VALUE, each with its path; items of a list have the same path."""
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():
@@ -71,7 +70,7 @@ def objects_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tupl
 
 
 class Schemas:
-    """Judges answers, and counts them by verb."""
+    """Validates answers, and counts them by verb."""
 
     def __init__(self) -> None:
         self.by_verb = {path.stem: load(path.stem) for path in sorted(SCHEMAS.glob("*.json")) if path.name != COMMON}
@@ -93,7 +92,7 @@ class Schemas:
             self.plant(name, verb, answer)
 
     def plant(self, name: str, verb: str, answer: object) -> None:
-        """A field that nobody has heard of, once in each object that a verb's answers have."""
+        """Adds an unknown field to each kind of object in a verb's answers, once, which the schema must reject."""
         answer = copy.deepcopy(answer)
         for path, each in list(objects_in(answer)):
             if (verb, *path) in self.planted:
@@ -101,7 +100,7 @@ class Schemas:
             self.planted.add((verb, *path))
             each["planted"] = 1
             if self.by_verb[verb].is_valid(answer):
-                self.problems.append(f"{name}: another field in {'.'.join(path) or 'it'} is not noticed")
+                self.problems.append(f"{name}: the schema accepts an unknown field in {'.'.join(path) or 'the answer'}")
             del each["planted"]
 
 
@@ -116,7 +115,7 @@ def judge_expected(schemas: Schemas, case: pathlib.Path) -> None:
 
 
 def answers_about(program: pathlib.Path, case: pathlib.Path) -> list[tuple[str, str, str]]:
-    """What hugeplanctl says of the case's host, without a daemon: name, verb and text of each."""
+    """The JSON of hugeplanctl for the case's host, without a daemon: name, verb and text of each."""
     answers = []
     with common.root_of(case) as root:
         def ask(line: str) -> str:

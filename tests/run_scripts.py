@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What scripts/quickstart and scripts/run-tests say when they are interrupted, or have no network:
-with programs of the test's own in place of apt-get, meson and so on, as any user. Nothing is installed.
+"""scripts/quickstart and scripts/run-tests when they are interrupted or have no network, with fake programs in place of
+apt-get, meson and others. Nothing is installed; any user can run this.
 
 usage: run_scripts.py SOURCE-DIR
 """
@@ -25,38 +25,37 @@ PATIENCE = 60.0
 
 
 class Checkout:
-    """A copy of the scripts, and a directory of programs that go before all others."""
+    """A copy of the scripts, and a directory of fake programs that is first in $PATH."""
 
     def __init__(self, source: pathlib.Path, directory: pathlib.Path) -> None:
         self.root = directory / "checkout"
         self.programs = directory / "programs"
         self.programs.mkdir()
         shutil.copytree(source / "scripts", self.root / "scripts")
-        self.said = directory / "said"
+        self.calls = directory / "calls"
         self.program("id", "echo 0")
         self.program("dpkg-query", "exit 1")  # nothing is installed
         self.program("pkg-config", "exit 1")
 
     def program(self, name: str, script: str) -> None:
-        """Its arguments are noted, a line for each call."""
+        """A fake program NAME, which records its arguments, a line for each call, and runs SCRIPT."""
         path = self.programs / name
-        path.write_text(f'#!/bin/sh\necho "{name} $*" >>{self.said}\n{script}\n')
+        path.write_text(f'#!/bin/sh\necho "{name} $*" >>{self.calls}\n{script}\n')
         path.chmod(0o755)
 
     def run(self, *arguments: str) -> Foreground:
         return Foreground([self.root / arguments[0], *arguments[1:]],
-                          {"PATH": f"{self.programs}:/usr/bin:/bin",
-                           "TMPDIR": str(self.programs.parent)})
+                          {"PATH": f"{self.programs}:/usr/bin:/bin", "TMPDIR": str(self.programs.parent)})
 
-    def wait_until_said(self, text: str, script: Foreground) -> None:
+    def wait_for_call(self, text: str, script: Foreground) -> None:
         end = time.monotonic() + PATIENCE
-        while not (self.said.exists() and text in self.said.read_text()):
+        while not (self.calls.exists() and text in self.calls.read_text()):
             check(time.monotonic() < end, f"no {text!r}: {script.output}")
             script.read(0.05)
 
 
 def test_no_network(checkout: Checkout) -> None:
-    """It says what it could not do, and what to run."""
+    """Without a network the scripts say what failed and what to run."""
     checkout.program("apt-get", 'echo "E: Failed to fetch http://deb.example/" >&2; exit 100')
     for script in ("scripts/quickstart", "scripts/run-tests"):
         run = checkout.run(script)
@@ -64,17 +63,18 @@ def test_no_network(checkout: Checkout) -> None:
         for text in ("Failed to fetch", "lists of packages cannot be fetched", "is there a network",
                      "apt-get update", "install: gcc libc6-dev meson"):
             check(text in run.output, f"{text}: {run.output}")
-    said = checkout.said.read_text()
-    check("APT::Update::Error-Mode=any update" in said, f"lists that are old do not do: {said}")
+    calls = checkout.calls.read_text()
+    check("APT::Update::Error-Mode=any update" in calls, f"a partial update of the lists is an error: {calls}")
 
 
 def test_interrupted_installation(checkout: Checkout) -> None:
+    """An interrupted installation of packages is reported with the command that completes it."""
     for way in (Foreground.press_ctrl_c, Foreground.terminate):
         for script in ("scripts/quickstart", "scripts/run-tests"):
-            checkout.said.unlink(missing_ok=True)
+            checkout.calls.unlink(missing_ok=True)
             checkout.program("apt-get", '[ "$*" != "${*#*update}" ] || exec sleep 3')
             run = checkout.run(script)
-            checkout.wait_until_said("install --no-install-recommends", run)
+            checkout.wait_for_call("install --no-install-recommends", run)
             way(run)
             code = run.finish(PATIENCE)
             check(code == (130 if way is Foreground.press_ctrl_c else 143), f"{code}: {run.output}")
@@ -83,16 +83,16 @@ def test_interrupted_installation(checkout: Checkout) -> None:
 
 
 def test_interrupted_tests(checkout: Checkout) -> None:
-    """Half a test run is no verdict."""
+    """An interrupted test run has no verdict."""
     checkout.program("dpkg-query", "echo installed")
     checkout.program("pkg-config", "exit 0")
     for name in ("cc", "ninja"):
         checkout.program(name, "exit 0")
     checkout.program("meson", '[ "$1" != test ] || exec sleep 3')
     for way, expected in ((Foreground.press_ctrl_c, 130), (Foreground.terminate, 143), (Foreground.hang_up, 129)):
-        checkout.said.unlink(missing_ok=True)
+        checkout.calls.unlink(missing_ok=True)
         run = checkout.run("scripts/run-tests", "--quick")
-        checkout.wait_until_said("meson test", run)
+        checkout.wait_for_call("meson test", run)
         way(run)
         code = run.finish(PATIENCE)
         check(code in (expected, -signal.SIGHUP), f"{code}: {run.output}")
@@ -102,14 +102,14 @@ def test_interrupted_tests(checkout: Checkout) -> None:
 
 
 def test_interrupted_build(checkout: Checkout) -> None:
-    """Nothing has been changed by then, and it says so."""
+    """A quickstart that is interrupted during the build says that nothing was changed."""
     checkout.program("dpkg-query", "echo installed")
     checkout.program("pkg-config", "exit 0")
     for name in ("cc", "ninja"):
         checkout.program(name, "exit 0")
     checkout.program("meson", "exec sleep 3")
     run = checkout.run("scripts/quickstart")
-    checkout.wait_until_said("meson setup", run)
+    checkout.wait_for_call("meson setup", run)
     run.press_ctrl_c()
     check(run.finish(PATIENCE) == 130, run.output)
     check("interrupted; nothing was changed on this host" in run.output, run.output)
@@ -118,7 +118,7 @@ def test_interrupted_build(checkout: Checkout) -> None:
 
 def main() -> int:
     source = pathlib.Path(sys.argv[1])
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would have everybody below ignore it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup(1) all processes would ignore it
 
     def run_test(test: Callable[[Checkout], None]) -> None:
         with tempfile.TemporaryDirectory(prefix="hugeplan-scripts-") as directory:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A program in the foreground of a terminal of its own, as a person's is: Ctrl-C there reaches every
-process in the foreground, and when the terminal goes, they hear of it."""
+"""A program in the foreground of a terminal of its own: Ctrl-C sends SIGINT to every process in the foreground, and
+closing the terminal sends SIGHUP."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ CTRL_C = b"\x03"
 
 
 class TerminalError(AssertionError):
-    """It does not do in time what it should."""
+    """The program has not written the expected text, or has not ended, in time."""
 
 
 class Foreground:
-    def __init__(self, arguments: list[str | pathlib.Path],
-                 environment: dict[str, str] | None = None) -> None:
+    def __init__(self, arguments: list[str | pathlib.Path], environment: dict[str, str] | None = None) -> None:
         self.master, terminal = os.openpty()
         attributes = termios.tcgetattr(terminal)
         attributes[1] &= ~termios.ONLCR
@@ -38,15 +37,14 @@ class Foreground:
         self.began = time.monotonic()
         self.process = subprocess.Popen([str(word) for word in arguments], stdin=terminal,
                                         stdout=terminal, stderr=terminal, start_new_session=True,
-                                        preexec_fn=take_terminal,
-                                        env=os.environ | (environment or {}))
+                                        preexec_fn=take_terminal, env=os.environ | (environment or {}))
         os.close(terminal)
         self.output = ""
         self.is_hung_up = False
         atexit.register(self.process.kill)
 
     def read(self, seconds: float) -> None:
-        """Takes what is written in that time; no longer than it lives."""
+        """Reads the program's output for SECONDS, or until the program ends."""
         end = time.monotonic() + seconds
         while not self.is_hung_up and (left := end - time.monotonic()) > 0:
             if not select.select([self.master], [], [], min(left, 0.05))[0]:
@@ -55,13 +53,13 @@ class Foreground:
                 continue
             try:
                 self.output += os.read(self.master, 65536).decode(errors="replace")
-            except OSError:  # nobody has the terminal open any more
+            except OSError:  # no process has the terminal open
                 return
         if self.is_hung_up:
             time.sleep(max(end - time.monotonic(), 0))
 
     def read_until(self, text: str, seconds: float) -> float:
-        """When it has written that."""
+        """Waits for TEXT in the output; returns the time at which it was read."""
         end = time.monotonic() + seconds
         while text not in self.output:
             if time.monotonic() > end or self.process.poll() is not None:
@@ -70,11 +68,11 @@ class Foreground:
         return time.monotonic()
 
     def finish(self, seconds: float = 90) -> int:
-        """Waits for its end; the exit status, or the signal as a negative number."""
+        """Waits for the program's end; returns the exit status, or the signal as a negative number."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:
             if time.monotonic() > end:
-                raise TerminalError(f"it does not end:\n{self.output}")
+                raise TerminalError(f"the program does not end:\n{self.output}")
             self.read(0.2)
         self.read(0.2)
         self.hang_up()
@@ -82,14 +80,14 @@ class Foreground:
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """It goes on, and hears what it was sent, when all is done that is to be done at this moment."""
+        """Stops the program meanwhile: signals that are sent take effect when it continues."""
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
             self.process.send_signal(signal.SIGCONT)
 
-    # ---- ways to end it ----
+    # ---- ways to end the program ----
 
     def press_ctrl_c(self) -> None:
         os.write(self.master, CTRL_C)

@@ -4,18 +4,17 @@
 
 usage: unpack_host.py FILE.tree|FILE.tar DIRECTORY
 
-A tree is a list of files. Blank lines and lines that begin with '#' are left out; the others are one of
+A tree is a list of files. Empty lines and lines that begin with '#' are ignored; the others are one of
 
     /path = text          a file that holds the text and a newline
     /path <<              a file of the lines that follow, up to a line that is a single '.'
-                          (none: an empty file)
+                          (no lines: an empty file)
     /path := word word    a file of the words, each with a NUL byte behind it, as /proc/PID/cmdline has them;
                           quotes as for a shell
     /path -> target       a symbolic link
     /path/                a directory
 
-Captured from a real host with: for each file, its path, ' <<', its lines, '.'.
-"""
+Captured from a real host with: for each file, its path, ' <<', its lines, '.'. """
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def _unpack_line(line: str, lines: Iterator[str], directory: pathlib.Path) -> No
 def unpack(tree: pathlib.Path, directory: pathlib.Path) -> None:
     if tree.suffix == ".tar":
         with tarfile.open(tree) as archive:
-            # Links of a host lead where they will, below the root that they are read in.
+            # Links of a host may lead anywhere: the programs resolve them below their root.
             archive.extraction_filter = getattr(tarfile, "fully_trusted_filter", None)
             archive.extractall(directory)
         return
