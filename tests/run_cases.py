@@ -24,8 +24,10 @@ No command may change the host: contents, modes and times of the whole tree are 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import difflib
 import hashlib
+import os
 import pathlib
 import re
 import shlex
@@ -192,11 +194,11 @@ def main() -> int:
     cases = cases_named(arguments.cases)
     self_test()
     n_failed = 0
-    for case in cases:
-        problems = run_case(arguments, case, arguments.update)
-        n_failed += bool(problems)
-        print(f"{'FAIL' if problems else 'ok  '} {case.name}")
-        sys.stdout.write("".join(problems))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for case, problems in zip(cases, pool.map(lambda case: run_case(arguments, case, arguments.update), cases)):
+            n_failed += bool(problems)
+            print(f"{'FAIL' if problems else 'ok  '} {case.name}")
+            sys.stdout.write("".join(problems))
     print(f"{len(cases)} cases, {n_failed} failed")
     return 1 if n_failed or not cases else 0
 

@@ -1459,4 +1459,4 @@ def main(functions: dict[str, object], n_at_once: int = 1) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(globals()))
+    sys.exit(main(globals(), n_at_once=4))

@@ -96,9 +96,9 @@ def check_manual(root: pathlib.Path) -> None:
     found = [[each["MESSAGE"] for each in in_journal(root, *line.split())] for line in lines]
     ours = [each["MESSAGE"] for each in in_journal(root) if each["_SYSTEMD_UNIT"] == UNIT]
     check("entries of the unit", len(ours), len(ENTRIES) - 1)
-    check("of an instance", found[0], [text for text in ours if not text.startswith(("no event", "sales"))])
-    check("of the boot before", found[1], ours[:4])
-    check("of an event", found[2], [text for text in ours if text.startswith("drift")])
+    check("entries of an instance", found[0], [text for text in ours if not text.startswith(("no event", "sales"))])
+    check("entries of the previous boot", found[1], ours[:4])
+    check("entries of an event", found[2], [text for text in ours if text.startswith("drift")])
     check("lines of the manual", len(found), 3)
 
 

@@ -52,7 +52,7 @@ def check_locale(root: Root) -> None:
         marked = root.run(*words).stdout
         check(plain.isascii() and not marked.isascii(), f"{words}: {plain}")
         check(marked.translate({0x25CF: "*", 0x25CB: "o", 0xD7: "x"}) == plain, f"{words}: {plain}{marked}")
-    check(root.run("status", LC_ALL="", LANG="C.UTF-8").stdout.startswith("\u25cf "), "by LANG")
+    check(root.run("status", LC_ALL="", LANG="C.UTF-8").stdout.startswith("\u25cf "), "LANG selects the marks if LC_ALL is empty")
 
 
 def check_width(root: Root) -> None:
@@ -149,7 +149,7 @@ def main() -> int:
     test_roots(programs.hugeplanctl, programs.plain_hugeplanctl)
     with run_daemon.host_of(programs, "one-node") as host:
         host.config("20-pg.conf", "[Instance]\nPages=10\n")
-        daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "700"})
+        daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "300"})
         wait_until("the first round", host.is_idle)
         watching = Foreground([*host.hugeplanctl, f"--root={host.root}", "status", "--watch"], {"TERM": "xterm"})
         watching.read_until("may start", 20)

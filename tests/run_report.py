@@ -315,7 +315,7 @@ def check_before_and_after(data: dict[str, Any]) -> list[str]:
     data["before"] = None
     page = shown(filled(data))
     if "before: not known" not in texts_of(page) or rows_of(page, "Pools")[1][2:5] != ["-", "600", "-"]:
-        problems.append("what is not known is shown as if it were")
+        problems.append("a value that is not known is shown")
     return problems
 
 

@@ -12,6 +12,7 @@ gate may wait.
 from __future__ import annotations
 
 import collections
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -116,17 +117,15 @@ def test_verbs_with_a_silent_daemon(host: Host, fixture: str = "one-node") -> No
     """With a hanging daemon verbs that read succeed without it, and verbs that change something fail soon."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
-    with stopped(daemon):
-        for arguments, code in ((["status"], 0), (["status", "pg"], 0), (["plan"], 0),
-                                (["explain", "pg"], 0), (["check"], None), (["import"], None),
-                                (["status", "--watch"], 1), (["reload"], 1),
-                                (["release", "pg"], 1)):
-            done, seconds = timed(lambda: host.ctl(*arguments))
+    verbs = {("status",): 0, ("status", "pg"): 0, ("plan",): 0, ("explain", "pg"): 0, ("check",): None, ("import",): None,
+             ("status", "--watch"): 1, ("reload",): 1, ("release", "pg"): 1}
+    with stopped(daemon), concurrent.futures.ThreadPoolExecutor(len(verbs)) as pool:
+        for verb, (done, seconds) in zip(verbs, pool.map(lambda verb: timed(lambda: host.ctl(*verb)), verbs)):
             said = done.stdout + done.stderr
-            check(code in (None, done.returncode), f"{arguments}: {done.returncode}: {said}")
-            check(seconds < SOON, f"{arguments} took {seconds:.1f} s")
-            if arguments[0] in ("status", "reload", "release"):
-                check("does not answer" in said and REMEDY in said, f"{arguments}: {said}")
+            check(verbs[verb] in (None, done.returncode), f"{verb}: {done.returncode}: {said}")
+            check(seconds < SOON, f"{verb} took {seconds:.1f} s")
+            if verb[0] in ("status", "reload", "release"):
+                check("does not answer" in said and REMEDY in said, f"{verb}: {said}")
     wait_until("the daemon", host.is_idle)
 
 
@@ -186,8 +185,9 @@ def test_cut_off_clients_call_again(host: Host, fixture: str = "one-node") -> No
 
     fake = FakeDaemon(host, answer)
     check("no daemon" not in (said := expect(host.ctl("status"), 0).stdout), said)
+    check(n_calls["Describe"] == 6, str(n_calls))
     expect(host.gate("pg.service", "pg"), 1, "refused: because")
-    check(n_calls == {"Describe": 6, "Wait": 6}, str(n_calls))
+    check(n_calls["Wait"] == 6, str(n_calls))
     fake.end()
 
 
@@ -396,8 +396,8 @@ def test_long_write_is_no_hang(host: Host, fixture: str = "busy") -> None:
     check(done.returncode == 75 and seconds >= 4, f"a gate waits: {done.stderr}")
     reclaim.finish()
     wait_until("the end of the round", host.is_idle)
-    time.sleep(4)  # the timer may still run once
-    check(not extensions(manager.lines(7)), f"after the round there is no extension: {manager.notified}")
+    time.sleep(4)  # the timer, which runs every 3 s, may still run once
+    check(not extensions(manager.lines(4)), f"after the round there is no extension: {manager.notified}")
     host.stop(daemon)
     manager.end()
 
@@ -407,7 +407,7 @@ def test_hang_is_not_extended(host: Host, fixture: str = "busy") -> None:
     manager, daemon, reclaim = blocked_start(host, "30s")
     with stopped(daemon):
         time.sleep(0.5)
-        check(not manager.lines(7), f"a stopped daemon sends nothing: {manager.notified}")
+        check(not manager.lines(4), f"a stopped daemon sends nothing: {manager.notified}")
     reclaim.finish()
     manager.wait_for("READY=1")
     host.stop(daemon)
@@ -431,7 +431,7 @@ def test_reload_is_extended(host: Host, fixture: str = "busy") -> None:
                           ) as reloading:
         wait_until("the long write", lambda: reclaim.is_opened_by(daemon.pid))
         check(reloading.poll() is None, "the reload waits for it")
-        lines = manager.lines(8)
+        lines = manager.lines(7)
         said = manager.lines()[n_notified:]
         check(any(line == "EXTEND_TIMEOUT_USEC=20000000" for line in said), f"hugeplanctl extends the timeout: {said}")
         check(len(extensions(lines)) >= 2, f"the daemon extends the timeout: {manager.notified}")

@@ -307,7 +307,7 @@ def test_transparent_huge_pages(live: Live) -> None:
     live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\nEngine=postgresql\n")
     daemon = live.start()
     check(chosen(THP / "enabled") == "never", chosen(THP / "enabled"))
-    check(all(chosen(path) in ("never", "inherit") for path in thp_files()[1:]), "all sizes")
+    check(all(chosen(path) in ("never", "inherit") for path in thp_files()[1:]), "the policy of every size is set")
     check(MIN_FREE.read_text() == "71234\n", f"vm.min_free_kbytes is {MIN_FREE.read_text()}")
     live.stop(daemon)
 
