@@ -50,7 +50,7 @@ ARGUMENTS = {"read-faults": ["23"]}  # every 23rd read fails; to let each one fa
 SANITIZED_TESTS = ["plan", "scene_stories", "topology", "escalation", "fit",
                    "changes", "boot_guard", "thp_plan", "limits", "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
                    "keeper", "keeper_gate", "keeper_faults", "keeper_stories"]
-ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
+ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]
 MEMORY_MAX = 2 << 30
