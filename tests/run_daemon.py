@@ -373,6 +373,7 @@ SMALL = "[Instance]\nPages=10\nNodes=2\n"
 # ---- tests: each gets a host, made from the fixture that its default argument names ----
 
 def test_life(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """The daemon serves what it has planned, names every mistake, and keeps the pages when it stops."""
     host.config("20-pg.conf", PG)
     host.config("30-small.conf", SMALL)
     host.config("40-large.conf", "[Instance]\nPages=999999\n")
@@ -403,6 +404,7 @@ def test_life(host: Host, fixture: str = "two-nodes-hole") -> None:
 
 
 def test_second_run_writes_nothing(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """A restart and a reload without a difference write nothing to the kernel."""
     host.config("20-pg.conf", PG)
     host.config("30-small.conf", SMALL)
     host.stop(host.start())
@@ -417,6 +419,7 @@ def test_second_run_writes_nothing(host: Host, fixture: str = "two-nodes-hole") 
 
 
 def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None:
+    """A second daemon on the same host ends, and the first one serves on."""
     host.config("20-pg.conf", PG)
     host.start()
     second = host.spawn()
@@ -427,6 +430,7 @@ def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None
 
 
 def test_reload(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """A reload applies additions, changes and removals, and a mistake keeps the previous plan in effect."""
     host.config("20-pg.conf", PG)
     host.start()
     host.config("30-small.conf", SMALL)
@@ -450,6 +454,7 @@ def test_reload(host: Host, fixture: str = "two-nodes-hole") -> None:
 
 
 def test_hangup_reloads(host: Host, fixture: str = "one-node") -> None:
+    """SIGHUP reloads the configuration."""
     daemon = host.start()
     host.config("20-pg.conf", PG)
     daemon.send_signal(signal.SIGHUP)
@@ -472,6 +477,7 @@ def test_drift_of_a_pool_points_to_its_source(host: Host, fixture: str = "two-no
 
 
 def test_drift_of_the_host_points_to_its_source(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """The log reports a changed policy of transparent huge pages, and `check` names the file and line that set it."""
     host.config("20-pg.conf", PG)
     host.write("etc/tmpfiles.d/thp.conf", f"w /{THP}/enabled - - - - madvise\n")
     daemon = host.start()
@@ -513,6 +519,7 @@ def test_gate_waits_for_a_node(host: Host, fixture: str = "two-nodes-hole") -> N
 
 
 def test_gate_says_what_mount_is_missing(host: Host, fixture: str = "one-node") -> None:
+    """A unit whose mount is missing is refused with the name of the mount unit, with a daemon and without one."""
     make_groups(host, "db.service")
     host.write("etc/passwd", "db:x:100:100::/:/bin/sh\n")
     host.config("20-db.conf", "[Instance]\nPages=10\nUnit=db.service\nMount=/mnt/db owner=db\nShortage=degrade\n")
@@ -535,6 +542,7 @@ def pending_files(host: Host, verb: str = "status") -> list[tuple[str, str, str]
 
 
 def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None:
+    """Changed files are reported until a reload reads them; comments and learned sizes are no change."""
     host.config("20-pg.conf", PG)
     host.config("30-old.conf", "[Instance]\nPages=5\n")
     host.start()
@@ -654,6 +662,7 @@ def test_in_a_plain_chroot(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
+    """A mistake at the start is in the status, and its correction is reported as not read yet."""
     host.config("20-pg.conf", PG + "Nonsense=1\n")
     host.start()
     check(pending_files(host) == [], f"the status itself shows the mistake: {pending_files(host)}")
@@ -662,6 +671,7 @@ def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
+    """The policy is set with the first instance, reported by that reload, and repaired when others change it."""
     host.write(f"{THP}/hugepages-64kB/enabled", "[always] inherit madvise never\n")
     before = host.path("proc/sys/vm/min_free_kbytes").read_text()
     daemon = host.start()
@@ -849,6 +859,7 @@ def test_many_are_ready(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_switched_off(host: Host, fixture: str = "one-node") -> None:
+    """With hugeplan=off on the kernel command line the daemon changes nothing, and gates pass."""
     host.config("20-pg.conf", PG)
     host.write("proc/cmdline", "quiet hugeplan=off\n")
     before = host.kernel_files()
@@ -862,6 +873,7 @@ def test_switched_off(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_broken_state(host: Host, fixture: str = "one-node") -> None:
+    """A broken ledger is rebuilt from the host."""
     host.config("20-pg.conf", PG)
     host.stop(host.start())
     host.write(LEDGER, "hugeplan-ledger 1")
@@ -894,6 +906,7 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_release(host: Host, fixture: str = "one-node") -> None:
+    """Released pages are given back, and stay so until a reload."""
     host.config("20-pg.conf", PG)
     daemon = host.start()
     check((done := host.ctl("release", "pg")).returncode == 0, done.stderr)
@@ -948,6 +961,7 @@ def test_plan_foresees(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_nagios(host: Host, fixture: str = "one-node") -> None:
+    """A monitoring plugin gets one line with an exit code, and Prometheus a complete file."""
     host.config("20-pg.conf", PG)
     host.start()
     done = host.ctl("status", "--nagios")
@@ -1328,6 +1342,7 @@ def test_memory_limit(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_learn(host: Host, fixture: str = "one-node") -> None:
+    """A size that is reported by Learn() is in effect at once, within bounds, and stored."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.config("30-fixed.conf", "[Instance]\nPages=10\n")
     daemon = host.start()
@@ -1382,6 +1397,7 @@ def test_learn(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
+    """A daemon without a configuration changes nothing."""
     before = host.kernel_files()
     daemon = host.start()
     check(host.ctl("status").returncode == 0, "without a configuration there is no problem")

@@ -110,6 +110,7 @@ def sets_of(examples: Texts) -> Iterator[tuple[str, Texts]]:
 
 
 def test_sets(host: Host, examples: Texts) -> list[str]:
+    """Every example alone, with its commented settings, and all of them together."""
     return [f"{title}: {fault}" for title, texts in sets_of(examples) for fault in faults_of(host, texts)]
 
 

@@ -45,6 +45,7 @@ def same(found: str, shown: str, what: str) -> None:
 
 
 def test_plan(host: Host, fixture: str = "unequal-nodes") -> None:
+    """The plan of the tour."""
     large_host(host)
     (shown,) = answers("hugeplanctl plan")
     same(host.ctl("plan").stdout, shown, "plan")

@@ -243,4 +243,4 @@ def test_without_a_socket(host: Host, fixture: str = "one-node") -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     os.environ.pop("LISTEN_FDS", None)
-    sys.exit(main(globals()))
+    sys.exit(main(globals(), n_at_once=4))

@@ -72,7 +72,7 @@ def test_interrupted_installation(checkout: Checkout) -> None:
     for way in (Foreground.press_ctrl_c, Foreground.terminate):
         for script in ("scripts/quickstart", "scripts/run-tests"):
             checkout.calls.unlink(missing_ok=True)
-            checkout.program("apt-get", '[ "$*" != "${*#*update}" ] || exec sleep 3')
+            checkout.program("apt-get", '[ "$*" != "${*#*update}" ] || exec sleep 2')
             run = checkout.run(script)
             checkout.wait_for_call("install --no-install-recommends", run)
             way(run)
@@ -88,7 +88,7 @@ def test_interrupted_tests(checkout: Checkout) -> None:
     checkout.program("pkg-config", "exit 0")
     for name in ("cc", "ninja"):
         checkout.program(name, "exit 0")
-    checkout.program("meson", '[ "$1" != test ] || exec sleep 3')
+    checkout.program("meson", '[ "$1" != test ] || exec sleep 2')
     for way, expected in ((Foreground.press_ctrl_c, 130), (Foreground.terminate, 143), (Foreground.hang_up, 129)):
         checkout.calls.unlink(missing_ok=True)
         run = checkout.run("scripts/run-tests", "--quick")
@@ -107,7 +107,7 @@ def test_interrupted_build(checkout: Checkout) -> None:
     checkout.program("pkg-config", "exit 0")
     for name in ("cc", "ninja"):
         checkout.program(name, "exit 0")
-    checkout.program("meson", "exec sleep 3")
+    checkout.program("meson", "exec sleep 2")
     run = checkout.run("scripts/quickstart")
     checkout.wait_for_call("meson setup", run)
     run.press_ctrl_c()

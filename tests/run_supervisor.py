@@ -253,6 +253,7 @@ def is_ready(place: Place) -> bool:
 
 
 def test_pg_auto_failover(place: Place) -> None:
+    """pg_autoctl starts the wrapper, restarts a server that has died, and tries again after a refusal."""
     reason = why_no_pg_auto_failover()
     if reason:
         print(f"skip test_pg_auto_failover: {reason}")

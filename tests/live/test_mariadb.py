@@ -190,6 +190,7 @@ class MariadbTest(unittest.TestCase):
         return int(explained["sizes"][0]["pages"])
 
     def test_figure_bounds_what_is_taken(self) -> None:
+        """mariadbd maps no more pages than the size, and hardly fewer."""
         for options, numbers in CASES:
             expected = Expectation(**numbers)
             with self.subTest(options=options):
@@ -228,6 +229,7 @@ class MariadbTest(unittest.TestCase):
         self.assertLess(self.taken(pages - 1), pages - 1)
 
     def test_without_large_pages(self) -> None:
+        """`explain` names the line that switches large pages off."""
         self.write_options("skip-large-pages\n")
         line = (self.directory / "my.cnf").read_text().splitlines().index("skip-large-pages") + 1
         done = subprocess.run([hugeplanctl, "explain", "m"], check=False, text=True,

@@ -61,6 +61,7 @@ class PageUsers(MorePages):
     PAGES = PAGES
 
     def test_private(self):
+        """A process with private pages is shown with the touched and the mapped ones, until it ends."""
         with child(lambda: touched(6, range(4))) as pid:
             (row,) = pages_of(pid)
             self.assertEqual((row["pages"], row["mappedPages"], row["lowerBound"]), (4, 6, False))
@@ -71,6 +72,7 @@ class PageUsers(MorePages):
         self.assertEqual(pages_of(pid), [])
 
     def test_family_counts_once(self):
+        """Pages that a process shares with its child count once."""
         def work():
             memory = touched(8, range(3), mmap.MAP_SHARED)
             parent = os.getpid()
@@ -91,12 +93,14 @@ class PageUsers(MorePages):
         time.sleep(0.2)  # the grandchild ends when its parent has gone
 
     def test_mapped_but_never_touched(self):
+        """Pages that are only reserved are shown as mapped."""
         with child(lambda: map_pages(5)) as pid:
             self.assertNotIn("HugetlbPages:\t    1", read(f"/proc/{pid}/status"))
             (row,) = pages_of(pid)
             self.assertEqual((row["pages"], row["mappedPages"]), (0, 5))
 
     def test_name_with_control_characters(self):
+        """The name of a process cannot write control characters to a terminal."""
         def work():
             with open("/proc/self/comm", "wb") as file:
                 file.write(b"a\x1b[2J\xff\nb")
@@ -108,11 +112,13 @@ class PageUsers(MorePages):
             self.assertNotIn("\x1b", run("status", "--all").stdout)
 
     def test_without_rights(self):
+        """Another user sees the touched pages as a lower bound."""
         with child(lambda: touched(6, range(4))) as pid:
             (row,) = pages_of(pid, user=NOBODY)
             self.assertEqual((row["bytes"], row["lowerBound"]), (4 * PAGE, True))
 
     def test_segment_without_processes(self):
+        """A System V segment without a process is named by its id."""
         # 5M, which takes three pages.
         segment = libc.shmget(0, ctypes.c_size_t(5 << 20), SHM_HUGETLB | IPC_CREAT | 0o600)
         self.assertGreaterEqual(segment, 0, os.strerror(ctypes.get_errno()))
@@ -143,6 +149,7 @@ class PageUsers(MorePages):
         return str(stack.enter_context(context))
 
     def test_unit_and_instance(self):
+        """A process is attributed to its unit and instance."""
         procs = self.make_unit()
 
         def work():

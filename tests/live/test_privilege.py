@@ -275,12 +275,14 @@ class PrivilegeTest(unittest.TestCase):
         self.assertIn("the server skips it", str(found["problems"]))
 
     def test_program_of_third_parties(self) -> None:
+        """A program that another user owns is not run."""
         self.prepare_server("", owner=MALLORY)
         found, ran = self.explain()
         self.assertFalse(found["exact"], found)
         self.assertEqual(ran, "")
 
     def test_directory_of_third_parties(self) -> None:
+        """A program in another user's directory is not run."""
         self.prepare_server("", directory_owner=MALLORY)
         found, ran = self.explain()
         self.assertFalse(found["exact"], found)

@@ -131,6 +131,7 @@ def check_message(way: str, run: Run, code: int) -> None:
 # ---- tests ----
 
 def test_interrupted(demonstration: Demonstration, draw: random.Random, n_runs: int) -> None:
+    """An interrupted run restores the host; after SIGKILL the next run does."""
     ways = ["Ctrl-C"] * 4 + ["Ctrl-C and again"] * 3 + ["TERM", "HUP", "KILL"]
     drawn = [(ways[i % len(ways)], (i + draw.random()) / n_runs) for i in range(n_runs)]
     drawn += [("Ctrl-C", -draw.random()), ("TERM", -draw.random())]

@@ -226,6 +226,7 @@ class Verify(unittest.TestCase):
         return server
 
     def test_postgresql(self) -> None:
+        """PostgreSQL with its pages is in use, with the kernel's figures."""
         for counted in (True, False):
             with self.subTest(counted=counted):
                 self.doCleanups()
@@ -244,6 +245,7 @@ class Verify(unittest.TestCase):
                 self.assertRegex(self.run_ctl("status").stdout, r"(?m) shop .* in use +hugeplan-test")
 
     def test_postgresql_fell_back(self) -> None:
+        """A fallback with huge_pages=try, which PostgreSQL does not log, is found."""
         set_pool(40)
         server = self.postgresql("try")
         proof = self.verify()
@@ -252,6 +254,7 @@ class Verify(unittest.TestCase):
         self.assertNotIn("WARNING", server.log.read_text())  # PostgreSQL itself does not report it
 
     def test_postgresql_off(self) -> None:
+        """huge_pages=off is named as the cause."""
         self.postgresql("off", counted=False)
         self.pages(140)
         proof = self.verify()
@@ -302,6 +305,7 @@ class Verify(unittest.TestCase):
             os.kill(pid, signal.SIGKILL)
 
     def test_postgresql_idle(self) -> None:
+        """Pages that are not touched for three days are waste."""
         self.postgresql("on")
         with self.later(3 * DAY + 60):
             proof = self.verify()
@@ -332,12 +336,14 @@ class Verify(unittest.TestCase):
         wait_until("mariadbd is ready", lambda: "ready for connections" in log.read_text(errors="replace"))
 
     def test_mariadb(self) -> None:
+        """MariaDB with its pages is in use."""
         self.mariadb("large-pages")
         proof = self.verify()
         self.assertEqual(proof["outcome"], "in-use", proof)
         self.assert_as_kernel(proof)
 
     def test_mariadb_fell_back_in_part(self) -> None:
+        """A buffer pool that is partly in small pages has fallen back."""
         set_pool(100)
         self.mariadb("large-pages")
         proof = self.verify()
@@ -386,6 +392,7 @@ class Verify(unittest.TestCase):
             self.assertEqual(self.verify()["outcome"], "in-use")
 
     def test_mariadb_without(self) -> None:
+        """A missing large_pages is named as the cause."""
         self.mariadb("")
         proof = self.verify()
         self.assertEqual(proof["mappedBytes"], 0)
@@ -414,17 +421,20 @@ class Verify(unittest.TestCase):
             time.sleep(1)
 
     def test_java(self) -> None:
+        """Java with its pages is in use."""
         self.java("-XX:+UseLargePages")
         proof = self.verify()
         self.assertEqual(proof["outcome"], "in-use", proof)
         self.assert_as_kernel(proof)
 
     def test_java_fell_back(self) -> None:
+        """Java's fallback is found, and its log message named."""
         set_pool(10)
         self.java("-XX:+UseLargePages")
         self.assert_fell_back(self.verify(), "Failed to reserve and commit memory", 256 * MIB)
 
     def test_java_without(self) -> None:
+        """A missing UseLargePages is named as the cause."""
         self.java()
         self.assert_fell_back(self.verify(), "UseLargePages", 256 * MIB)
 
@@ -442,6 +452,7 @@ class Verify(unittest.TestCase):
         return work
 
     def test_sysv(self) -> None:
+        """Segments with SHM_HUGETLB are in use, and segments without have fallen back."""
         for counted in (True, False):
             with self.subTest(counted=counted):
                 self.doCleanups()
@@ -458,6 +469,7 @@ class Verify(unittest.TestCase):
     # ---- other cases ----
 
     def test_without_rights(self) -> None:
+        """A user without privileges gets what is known, and no verdict that is not."""
         self.instance("Engine=generic\nPages=50")
         with self.child(lambda: touched(50, range(20), mmap.MAP_SHARED)):
             proof = self.verify(user=NOBODY)
@@ -473,12 +485,14 @@ class Verify(unittest.TestCase):
             self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["fellBack"]), ("unknown", None, None))
 
     def test_not_started(self) -> None:
+        """A unit that does not run is as planned, and its pages are waste if nothing starts it."""
         self.instance("Engine=generic\nPages=50")
         proof = self.verify()
         self.assertEqual((proof["outcome"], proof["asPlanned"], proof["server"]), ("not-started", True, None))
         self.assertEqual(self.waste()["no-unit"]["pages"], 50)
 
     def test_more_than_planned(self) -> None:
+        """More pages than planned are a deviation."""
         self.instance("Engine=generic\nPages=50")
         with self.child(lambda: map_pages(60)):
             proof = self.verify()
@@ -486,6 +500,7 @@ class Verify(unittest.TestCase):
             self.assertIn("10 pages of 2M more than planned", " ".join(proof["deviations"]))
 
     def test_many_mappings(self) -> None:
+        """A process with 200,000 mappings is judged like any other."""
         def work() -> object:
             memory = touched(50, range(20), mmap.MAP_SHARED)
             small = mmap.mmap(-1, 100_000 * 2 * mmap.PAGESIZE)

@@ -274,10 +274,7 @@ class Run:
     def _run_suites(self) -> None:
         suites = [word for suite in SUITES for word in ("--suite", suite)]
         patience = ("--timeout-multiplier", str(self.leg.patience))
-        self._call(
-            *("meson", "test", "-C", "/mnt/build", "--no-rebuild", "--print-errorlogs"),
-            *(*patience, *suites),
-        )
+        self._call(*("meson", "test", "-C", "/mnt/build", "--no-rebuild", "--print-errorlogs"), *(*patience, *suites))
         self.count, self.remarks = count_run(self.build)
         if self.count == Count(0, 0, 0):
             raise LegError("no test was run")

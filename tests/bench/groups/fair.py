@@ -15,21 +15,8 @@ from pathlib import Path
 from goals import number
 from pools import find_pool
 from report import Report
-from running import (
-    DESCRIBE,
-    DESCRIPTORS,
-    FIRST_UID,
-    HELPERS,
-    HONEST_UID,
-    HUGEPLAND,
-    MANY_FILES,
-    SOCKET,
-    WAIT,
-    as_user,
-    child,
-    configure,
-    output_of,
-)
+from running import (DESCRIBE, DESCRIPTORS, FIRST_UID, HELPERS, HONEST_UID, HUGEPLAND, MANY_FILES, SOCKET, WAIT,
+                     as_user, child, configure, output_of)
 
 USERS = 8
 

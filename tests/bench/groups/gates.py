@@ -16,18 +16,7 @@ from contextlib import contextmanager
 from goals import plural
 from pools import Pool, find_pool
 from report import MEASURED, Report
-from running import (
-    FIRST_UID,
-    HELPERS,
-    HUGEPLANCTL,
-    HUGEPLAND,
-    MANY_FILES,
-    SOCKET,
-    as_user,
-    child,
-    configure,
-    output_of,
-)
+from running import FIRST_UID, HELPERS, HUGEPLANCTL, HUGEPLAND, MANY_FILES, SOCKET, as_user, child, configure, output_of
 
 INSTANCES = 300
 HELD_UP_SEC = 3

@@ -16,20 +16,8 @@ import hosts
 import postgresql_sessions as pg
 from pools import Pool, find_pool, meminfo
 from report import Report
-from running import (
-    FIRST_UID,
-    GET_INFO,
-    HELPERS,
-    HUGEPLANCTL,
-    HUGEPLAND,
-    MANY_FILES,
-    SOCKET,
-    as_user,
-    ask,
-    child,
-    configure,
-    run,
-)
+from running import (FIRST_UID, GET_INFO, HELPERS, HUGEPLANCTL, HUGEPLAND, MANY_FILES, SOCKET, as_user, ask, child,
+                     configure, run)
 
 from .generator import generated
 

@@ -17,21 +17,8 @@ from pathlib import Path
 from goals import GOALS, number, plural, times
 from pools import Pool, find_pool
 from report import MEASURED, Report, Way, median_ratio
-from running import (
-    DESCRIBE,
-    HELPERS,
-    HUGEPLANCTL,
-    HUGEPLAND,
-    NOP,
-    SOCKET,
-    WAIT,
-    ask,
-    child,
-    configure,
-    find_program,
-    look_at,
-    run,
-)
+from running import (DESCRIBE, HELPERS, HUGEPLANCTL, HUGEPLAND, NOP, SOCKET, WAIT, ask, child, configure, find_program,
+                     look_at, run)
 
 INSTANCES = (0, 3, 10, 100, 300)
 STATUS_COLUMNS = ("instances", "hugeplanctl status", "from … to", "hugeadm", "hugeplan is", "wanted", "met", "of the floor",
