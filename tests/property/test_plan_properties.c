@@ -77,8 +77,7 @@ static void print_world(const World *world) {
                             format_size(world->arena, node->free_bytes),
                             format_size(world->arena, node->reclaimable_bytes));
         }
-        for (size_t i = 0; i < world->plan->n_pools; i++) {
-                const PlanPool *pool = &world->plan->pools[i];
+        ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                 const Pool *now = topology_pool(world->topology, pool->node, pool->page_size_bytes);
 
                 print_error("  pool %u/%s: found %" PRIu64 " others %" PRIu64 " granted %" PRIu64
@@ -90,8 +89,7 @@ static void print_world(const World *world) {
                             now->total_pages, now->free_pages, now->surplus_pages);
         }
         print_holds(world);
-        for (size_t i = 0; i < world->plan->n_instances; i++) {
-                const PlanInstance *planned = &world->plan->instances[i];
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
                 Arena *arena = world->arena;
                 const InstanceConfig *config = planned->demand->config;
 
@@ -119,6 +117,9 @@ static void print_world(const World *world) {
                         _fail(__FILE__, __LINE__);                                               \
                 }                                                                                \
         } while (0)
+
+#define REQUIRE_OF(world, planned, holds) \
+        REQUIRE(world, holds, "%s", (planned)->demand->config->name)
 
 /* ---- making a world ---- */
 
@@ -1104,27 +1105,24 @@ static void check_bookkeeping(const World *world) {
                 const PlanInstance *planned = &world->plan->instances[n];
                 uint64_t sum = 0;
 
-                REQUIRE(world, planned->hold == hold_of(world, planned), "%s",
-                        planned->demand->config->name);
+                REQUIRE_OF(world, planned, planned->hold == hold_of(world, planned));
                 for (size_t g = 0; g < planned->n_grants; g++) {
                         const NodePages *grant = &planned->grants[g];
 
-                        REQUIRE(world, grant->pages > 0, "%s", planned->demand->config->name);
-                        REQUIRE(world,
-                                g == 0 || planned->grants[g - 1].node < grant->node ||
-                                        planned->demand->config->refusal,
-                                "%s", planned->demand->config->name);
+                        REQUIRE_OF(world, planned, grant->pages > 0);
+                        REQUIRE_OF(world, planned,
+                                   g == 0 || planned->grants[g - 1].node < grant->node ||
+                                           planned->demand->config->refusal);
                         if (!planned->demand->config->refusal)
-                                REQUIRE(world, id_set_has(&planned->demand->nodes, grant->node),
-                                        "%s", planned->demand->config->name);
+                                REQUIRE_OF(world, planned,
+                                           id_set_has(&planned->demand->nodes, grant->node));
                         enter(world, &books, n, node_at(world, grant->node),
                               size_at(world, planned->page_size_bytes), grant->pages);
                         sum += grant->pages;
                 }
-                REQUIRE(world, sum == planned->pages_granted, "%s", planned->demand->config->name);
+                REQUIRE_OF(world, planned, sum == planned->pages_granted);
         }
-        for (size_t p = 0; p < world->plan->n_pools; p++) {
-                const PlanPool *pool = &world->plan->pools[p];
+        ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                 size_t i = node_at(world, pool->node), k = size_at(world, pool->page_size_bytes);
 
                 REQUIRE(world, pool->granted_pages == books.granted[i][k], "pool %u: %" PRIu64,
@@ -1138,8 +1136,7 @@ static void check_bookkeeping(const World *world) {
 static uint64_t planned_bytes(const World *world, size_t i) {
         uint64_t bytes = 0;
 
-        for (size_t p = 0; p < world->plan->n_pools; p++) {
-                const PlanPool *pool = &world->plan->pools[p];
+        ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                 const Pool *now = topology_pool(world->topology, pool->node, pool->page_size_bytes);
 
                 if (node_at(world, pool->node) == i)
@@ -1209,9 +1206,7 @@ static void check_targets(World *world) {
                 find_free(world, k, free);
                 const Balance *balance = balance_new(world->arena, &world->promises[k], free, true);
 
-                for (size_t p = 0; p < world->plan->n_pools; p++) {
-                        const PlanPool *pool = &world->plan->pools[p];
-
+                ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                         if (size_at(world, pool->page_size_bytes) == k)
                                 REQUIRE(world,
                                         pool->spare_pages ==
@@ -1370,8 +1365,7 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
 }
 
 static void check_whole_or_nothing(const World *world) {
-        for (size_t n = 0; n < world->plan->n_instances; n++) {
-                const PlanInstance *planned = &world->plan->instances[n];
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
                 const char *name = planned->demand->config->name;
 
                 if (planned->demand->config->refusal)
@@ -1392,8 +1386,7 @@ static void check_whole_or_nothing(const World *world) {
 
 /* NodeMemory= is served exactly. */
 static void check_splits(const World *world) {
-        for (size_t n = 0; n < world->plan->n_instances; n++) {
-                const PlanInstance *planned = &world->plan->instances[n];
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
                 const DemandOption *option = NULL;
 
                 for (size_t o = 0; o < planned->demand->n_options; o++)
@@ -1407,14 +1400,13 @@ static void check_splits(const World *world) {
                 for (size_t s = 0; s < option->n_split; s++) {
                         if (option->split[s].pages == 0)
                                 continue;
-                        REQUIRE(world,
-                                g < planned->n_grants &&
-                                        planned->grants[g].node == option->split[s].node &&
-                                        planned->grants[g].pages == option->split[s].pages,
-                                "%s", planned->demand->config->name);
+                        REQUIRE_OF(world, planned,
+                                   g < planned->n_grants &&
+                                           planned->grants[g].node == option->split[s].node &&
+                                           planned->grants[g].pages == option->split[s].pages);
                         g++;
                 }
-                REQUIRE(world, g == planned->n_grants, "%s", planned->demand->config->name);
+                REQUIRE_OF(world, planned, g == planned->n_grants);
         }
 }
 
@@ -1705,8 +1697,7 @@ static void check_order_of_service(const World *world) {
                 if (planned->demand->n_options == 0 || was_served[order[n]])
                         continue;
                 if (is_released(world, planned))
-                        REQUIRE(world, planned->reason.kind == REASON_RELEASED, "%s",
-                                planned->demand->config->name);
+                        REQUIRE_OF(world, planned, planned->reason.kind == REASON_RELEASED);
                 else
                         gets_part[order[n]] =
                                 !check_served_in_turn(world, &books, &parts, order[n]);
@@ -1850,8 +1841,7 @@ static void check_order_of_input(const World *world) {
         other.topology = &topology;
         other.plan = make_plan(&other);
         require_same(world, world->plan, other.plan, "in another order");
-        for (size_t p = 0; p < world->plan->n_pools; p++) {
-                const PlanPool *pool = &world->plan->pools[p];
+        ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                 const PlanPool *same = plan_pool(other.plan, pool->node, pool->page_size_bytes);
 
                 REQUIRE(world, same->to_pages == pool->to_pages, "pool %u", pool->node);
@@ -1868,9 +1858,7 @@ static bool gives_back(const Plan *plan) {
 /* Whether an instance that had a part is now complete, perhaps with another page size. It then keeps no pages before its
  * turn any more. */
 static bool leaves_part(const World *world) {
-        for (size_t n = 0; n < world->plan->n_instances; n++) {
-                const PlanInstance *planned = &world->plan->instances[n];
-
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
                 if (planned->reason.kind == REASON_NONE && part_before(world, planned) &&
                     !is_held(world, planned))
                         return true;
@@ -1931,8 +1919,7 @@ static void check_idempotent(World *world) {
                 REQUIRE(world, n_rounds++ < STEADY_ROUNDS_MAX, "the plan never settles");
                 plan_record(world->arena, world->plan, world->ledger);
                 host_apply(world->topology, world->plan);
-                for (size_t p = 0; p < world->plan->n_pools; p++) {
-                        const PlanPool *pool = &world->plan->pools[p];
+                ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
                         LedgerPool *known =
                                 ledger_pool(world->ledger, pool->node, pool->page_size_bytes);
 
@@ -1993,17 +1980,14 @@ TEST(worlds_are_varied) {
 
                 n_given_back += gives_back(world.plan);
                 n_exposed += world.plan->exposures.n;
-                for (size_t p = 0; p < world.plan->n_pools; p++) {
-                        const PlanPool *pool = &world.plan->pools[p];
+                ARRAY_FOREACH(pool, world.plan->pools, world.plan->n_pools) {
                         const Pool *now =
                                 topology_pool(world.topology, pool->node, pool->page_size_bytes);
 
                         n_covered += pool->cover_pages > 0;
                         n_held_back += pool->spare_pages < now->free_pages;
                 }
-                for (size_t n = 0; n < world.plan->n_instances; n++) {
-                        const PlanInstance *planned = &world.plan->instances[n];
-
+                ARRAY_FOREACH(planned, world.plan->instances, world.plan->n_instances) {
                         n_whole += planned->reason.kind == REASON_NONE;
                         n_held += is_held(&world, planned);
                         n_changed += planned->hold && !is_held(&world, planned);

@@ -142,7 +142,7 @@ TREE_TEST(kernel_without) {
 
 /* ---- who has one ---- */
 
-static bool is_page_user_fenced(const Tree *tree) {
+static bool is_page_user_limited(const Tree *tree) {
         const Topology *host =
                 host_make(tree->arena, "sizes 2M\nnode 0 total=4G free=3G 2M=9/0/0\n");
         const PageUsers *page_users = page_users_find(tree->root, tree->arena, host);
@@ -161,15 +161,15 @@ TREE_TEST(page_user) {
                    "Name:\tx\nPid:\t812\nPPid:\t1\n"
                    "HugetlbPages:\t   18432 kB\n");
         tree_write(tree, "/proc/812/cgroup", "0::/system.slice/x.service\n");
-        assert_false(is_page_user_fenced(tree));
+        assert_false(is_page_user_limited(tree));
         tree_write(tree, UNIT "/hugetlb.2MB.numa_stat", "total=18874368 N0=18874368\n");
         tree_write(tree, UNIT "/hugetlb.2MB.rsvd.current", "18874368\n");
         tree_write(tree, UNIT "/hugetlb.2MB.rsvd.max", "max\n");
         tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", none);
-        assert_false(is_page_user_fenced(tree));
+        assert_false(is_page_user_limited(tree));
         tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", "41943040\n");
-        assert_true(is_page_user_fenced(tree));
+        assert_true(is_page_user_limited(tree));
         tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", none);
         tree_write(tree, UNIT "/hugetlb.2MB.rsvd.max", "20971520\n");
-        assert_true(is_page_user_fenced(tree));
+        assert_true(is_page_user_limited(tree));
 }

@@ -285,21 +285,22 @@ static int connect_as(Fixture *f, uid_t uid) {
         return fd;
 }
 
-static void say_bytes(int fd, const char *bytes, size_t size) {
+static void send_bytes(int fd, const char *bytes, size_t size) {
         assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
 }
 
-static void say(int fd, const char *message) {
-        say_bytes(fd, message, strlen(message) + 1);
+static void send_message(int fd, const char *message) {
+        send_bytes(fd, message, strlen(message) + 1);
 }
 
 /* {"method":"org.example.Test.NAME", REST} */
 static void call(Fixture *f, int fd, const char *name, const char *rest) {
-        say(fd, arena_printf(f->arena, "{\"method\":\"org.example.Test.%s\"%s}", name, rest));
+        send_message(fd,
+                     arena_printf(f->arena, "{\"method\":\"org.example.Test.%s\"%s}", name, rest));
 }
 
 /* The next message for FD, which must be there already; NULL if the server hung up. */
-static const char *hear(Fixture *f, int fd) {
+static const char *receive_message(Fixture *f, int fd) {
         Text text = text_in(f->arena);
 
         for (;;) {
@@ -323,15 +324,15 @@ static const char *hear(Fixture *f, int fd) {
         }
 }
 
-static void assert_hears(Fixture *f, int fd, const char *expected) {
-        const char *message = hear(f, fd);
+static void assert_receives(Fixture *f, int fd, const char *expected) {
+        const char *message = receive_message(f, fd);
 
         assert_non_null(message);
         assert_string_equal(message, expected);
 }
 
 static void assert_hung_up(Fixture *f, int fd) {
-        assert_null(hear(f, fd));
+        assert_null(receive_message(f, fd));
 }
 
 static void assert_silent(Fixture *f, int fd) {
@@ -422,12 +423,12 @@ static const char *do_shut_down(void *context, const StoryLine *line) {
         return story_yes(shutdown(client_at(context, line, 1), SHUT_WR) == 0);
 }
 
-/* The text after the client's name; "say-part": without the end. */
-static const char *do_say(void *context, const StoryLine *line) {
+/* The text after the client's name; "send-part": without the end. */
+static const char *do_send(void *context, const StoryLine *line) {
         const char *text = story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1);
 
-        say_bytes(client_at(context, line, 1), text,
-                  strlen(text) + text_equals(line->words[0], "say"));
+        send_bytes(client_at(context, line, 1), text,
+                   strlen(text) + text_equals(line->words[0], "send"));
         return NULL;
 }
 
@@ -443,28 +444,28 @@ static const char *do_call(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_hear(void *context, const StoryLine *line) {
+static const char *do_receive(void *context, const StoryLine *line) {
         const Story *story = context;
-        const char *message = hear(story->f, client_at(story, line, 1));
+        const char *message = receive_message(story->f, client_at(story, line, 1));
 
         if (!message)
                 return "(gone)";
-        return text_equals(line->words[0], "hear-length") ? story_number(line, strlen(message))
-                                                          : message;
+        return text_equals(line->words[0], "receive-length") ? story_number(line, strlen(message))
+                                                             : message;
 }
 
 static const char *do_ask(void *context, const StoryLine *line) {
         do_call(context, line);
-        return do_hear(context, line);
+        return do_receive(context, line);
 }
 
 static const char *do_describe(void *context, const StoryLine *line) {
-        say(client_at(context, line, 1),
-            arena_printf(line->arena,
-                         "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
-                         "\"parameters\":{\"interface\":\"%s\"}}",
-                         line->words[2]));
-        return do_hear(context, line);
+        send_message(client_at(context, line, 1),
+                     arena_printf(line->arena,
+                                  "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                                  "\"parameters\":{\"interface\":\"%s\"}}",
+                                  line->words[2]));
+        return do_receive(context, line);
 }
 
 static const char *do_silent(void *context, const StoryLine *line) {
@@ -591,8 +592,8 @@ static void tell(const char *path) {
                 {"error", do_kept},
                 {"hang-up", do_hang_up},
                 {"has-byte", do_has_byte},
-                {"hear", do_hear},
-                {"hear-length", do_hear},
+                {"receive", do_receive},
+                {"receive-length", do_receive},
                 {"is-kept", do_kept},
                 {"is-ready", do_is_ready},
                 {"keep-place", do_kept},
@@ -602,8 +603,8 @@ static void tell(const char *path) {
                 {"place", do_place},
                 {"pump", do_pump},
                 {"reply", do_kept},
-                {"say", do_say},
-                {"say-part", do_say},
+                {"send", do_send},
+                {"send-part", do_send},
                 {"shut-down", do_shut_down},
                 {"silent", do_silent},
                 {"wants-more", do_kept},
@@ -638,7 +639,7 @@ SERVER_TEST(pipelined_calls_are_answered_in_order) {
         for (int i = 0; i < 100; i++)
                 call(f, fd, "Echo", arena_printf(f->arena, ",\"parameters\":{\"i\":%d}", i));
         for (int i = 0; i < 100; i++)
-                assert_hears(f, fd, arena_printf(f->arena, "{\"parameters\":{\"i\":%d}}", i));
+                assert_receives(f, fd, arena_printf(f->arena, "{\"parameters\":{\"i\":%d}}", i));
         assert_silent(f, fd);
 }
 
@@ -657,7 +658,7 @@ SERVER_TEST(deferred_call_bounds_the_queue) {
         assert_true(n < 4 * MIB);
         assert_int_equal(f->n_closed, 0);
         varlink_call_reply(f->kept[0], json_object());
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
 }
 
 /* ---- streams ---- */
@@ -676,7 +677,7 @@ SERVER_TEST(text_for_many) {
         pump(f);
         for (int i = 0; i < 2; i++) {
                 assert_int_equal(varlink_call_reply_text_continues(f->kept[0], more), 0);
-                assert_hears(f, fd, "{\"parameters\":{\"i\":1},\"continues\":true}");
+                assert_receives(f, fd, "{\"parameters\":{\"i\":1},\"continues\":true}");
         }
         assert_int_equal(varlink_call_reply_text_continues(f->kept[1], more), -ENOTSUP);
         varlink_call_reply_text(f->kept[0], end);
@@ -685,8 +686,8 @@ SERVER_TEST(text_for_many) {
         varlink_call_reply_text(f->kept[2], NULL);
         varlink_text_free(more);
         varlink_text_free(end);
-        assert_hears(f, fd, "{\"parameters\":{\"i\":2}}");
-        assert_hears(f, last, "{\"parameters\":{\"i\":2}}");
+        assert_receives(f, fd, "{\"parameters\":{\"i\":2}}");
+        assert_receives(f, last, "{\"parameters\":{\"i\":2}}");
         assert_connections(f, 2);
 }
 
@@ -712,7 +713,7 @@ SERVER_TEST(subscriber_that_does_not_read) {
         assert_uint_in_range(n * 10000, MIB - 20000, 3 * MIB);
         assert_connections(f, 1);
         call(f, other, "Echo", "");
-        assert_hears(f, other, "{\"parameters\":{}}");
+        assert_receives(f, other, "{\"parameters\":{}}");
 }
 
 SERVER_TEST(congested_subscriber_can_be_spared) {
@@ -728,11 +729,11 @@ SERVER_TEST(congested_subscriber_can_be_spared) {
         pump(f);
         assert_int_equal(f->n_drained, 0);
         for (size_t i = 0; i < n_sent; i++)
-                assert_non_null(hear(f, fd));
+                assert_non_null(receive_message(f, fd));
         assert_int_equal(f->n_drained, 1);
         assert_silent(f, fd);
         varlink_call_reply(f->kept[0], json_object());
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
 }
 
 /* ---- clients that misbehave ---- */
@@ -766,13 +767,13 @@ SERVER_TEST(malformed_messages) {
 
                 /* Earlier calls are answered, later ones are not. */
                 call(f, fd, "Echo", "");
-                say_bytes(fd, bad[i].bytes, bad[i].size);
+                send_bytes(fd, bad[i].bytes, bad[i].size);
                 call(f, fd, "Count", "");
-                assert_hears(f, fd, "{\"parameters\":{}}");
+                assert_receives(f, fd, "{\"parameters\":{}}");
                 assert_hung_up(f, fd);
                 hang_up(f, fd);
                 call(f, good, "Echo", "");
-                assert_hears(f, good, "{\"parameters\":{}}");
+                assert_receives(f, good, "{\"parameters\":{}}");
                 assert_connections(f, 1);
         }
         assert_int_equal(f->n_counted, 0);
@@ -792,11 +793,11 @@ static const char *request_of(Fixture *f, size_t size) {
 SERVER_TEST(message_limit) {
         int fd = connect_client(f);
 
-        say(fd, request_of(f, 64 * KIB));
-        say(fd, request_of(f, 64 * KIB));
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        assert_hears(f, fd, "{\"parameters\":{}}");
-        say_bytes(fd, request_of(f, 64 * KIB + 1), 64 * KIB + 1); /* need not see its end */
+        send_message(fd, request_of(f, 64 * KIB));
+        send_message(fd, request_of(f, 64 * KIB));
+        assert_receives(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
+        send_bytes(fd, request_of(f, 64 * KIB + 1), 64 * KIB + 1); /* need not see its end */
         assert_hung_up(f, fd);
         assert_connections(f, 0);
 }
@@ -807,11 +808,11 @@ SERVER_TEST(sender_of_single_bytes) {
 
         for (size_t i = 0; i < sizeof(request); i++) {
                 assert_silent(f, fd);
-                say_bytes(fd, request + i, 1);
+                send_bytes(fd, request + i, 1);
                 call(f, other, "Echo", "");
-                assert_hears(f, other, "{\"parameters\":{}}");
+                assert_receives(f, other, "{\"parameters\":{}}");
         }
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
 }
 
 /* Sends as much as the server takes. Returns the number of whole calls sent. */
@@ -838,12 +839,12 @@ SERVER_TEST(flood_without_reading) {
                 pump(f);
         } while (n > 0);
         call(f, other, "Echo", "");
-        assert_hears(f, other, "{\"parameters\":{}}");
+        assert_receives(f, other, "{\"parameters\":{}}");
         assert_connections(f, 2);
 
         /* Once the client reads, all calls are answered. */
         for (n = 0; n < n_sent; n++)
-                assert_hears(f, fd, "{\"parameters\":{}}");
+                assert_receives(f, fd, "{\"parameters\":{}}");
         assert_silent(f, fd);
         hang_up(f, fd);
         assert_connections(f, 1);
@@ -865,11 +866,11 @@ SERVER_TEST(flooding_clients_share) {
         fd = connect_client(f);
         call(f, fd, "Echo", "");
         f->n_dispatches = 0;
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
         assert_true(f->n_dispatches <= 2 * (FLOODERS / 16 + 2));
         for (size_t i = 0; i < FLOODERS; i++)
                 for (int n = 0; n < 200; n++)
-                        assert_hears(f, fds[i], "{\"parameters\":{}}");
+                        assert_receives(f, fds[i], "{\"parameters\":{}}");
         for (size_t i = 0; i < FLOODERS; i++)
                 hang_up(f, fds[i]);
 }
@@ -895,7 +896,7 @@ SERVER_TEST(silent_connections) {
         fd = connect_client(f);
         call(f, fd, "Echo", "");
         f->n_dispatches = 0;
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
         assert_true(f->n_dispatches <= 2);
 }
 
@@ -908,7 +909,7 @@ SERVER_TEST(message_limit_of_others) {
         root = connect_client(f);
         call(f, root, "Echo",
              arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
-        assert_non_null(hear(f, root));
+        assert_non_null(receive_message(f, root));
         fd = connect_as(f, OTHER_UID);
         call(f, fd, "Echo",
              arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
@@ -941,7 +942,7 @@ SERVER_TEST(no_descriptors_to_accept_with) {
         assert_true(is_quiet);
         assert_uint_in_range(n_retries, 1, 20);
         pump_for(f, 500);
-        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_receives(f, fd, "{\"parameters\":{}}");
 }
 
 /* ---- sockets ---- */
@@ -1203,7 +1204,7 @@ static void check_foreign_server(Fixture *f, const char *answer, size_t size, bo
         assert_int_equal(varlink_client_connect(path, CLIENT_TIMEOUT_USEC, &client), 0);
         fd = accept(listener, NULL, NULL);
         assert_true(fd >= 0);
-        say_bytes(fd, answer, size);
+        send_bytes(fd, answer, size);
         if (hangs_up)
                 close(fd);
         r = varlink_client_call(client, "a.B", NULL, 20000, &parameters, &error_name);
