@@ -318,13 +318,20 @@ static bool has_story[RULE_KINDS][2];
 
 static const char *do_file(void *context, const StoryLine *line) {
         Case *c = context;
-        size_t n = 0;
+        TestFile *file = c->files, *last = c->files;
 
-        while (c->files[n].path)
-                assert_true(++n < FILES_MAX);
-        c->files[n] =
-                (TestFile){line->words[1],
-                           story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1)};
+        for (; file->path && !text_equals(file->path, line->words[1]); file++)
+                assert_true(file + 1 < c->files + FILES_MAX);
+        for (; last[1].path; last++)
+                assert_true(last + 2 < c->files + FILES_MAX);
+        if (text_equals(line->words[0], "no-file")) {
+                assert_non_null(file->path);
+                *file = *last;
+                *last = (TestFile){};
+        } else
+                *file = (TestFile){
+                        line->words[1],
+                        story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1)};
         return NULL;
 }
 
@@ -361,7 +368,7 @@ static const char *do_access(void *context, const StoryLine *line) {
         return *others.access ? others.access : NULL;
 }
 
-/* A member of the case. */
+/* A member of the case; without a text, that of a sound host. */
 static const char *set_text(void *context, const StoryLine *line) {
         Case *c = context;
         const struct {
@@ -385,7 +392,8 @@ static const char *set_text(void *context, const StoryLine *line) {
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
                 if (text_equals(texts[i].name, line->words[0])) {
-                        *texts[i].text = texts[i].has_lines
+                        *texts[i].text = !line->words[1] ? NULL
+                                         : texts[i].has_lines
                                                  ? story_lines(line, 1)
                                                  : story_unescape(line->arena, line->rest);
                         return NULL;
@@ -395,11 +403,9 @@ static const char *set_text(void *context, const StoryLine *line) {
 }
 
 TEST(each_rule) {
-        static const StoryVerb verbs[] = {{"file", do_file},
-                                          {"access", do_access},
-                                          {"idle", do_idle},
-                                          {"looked", do_looked},
-                                          {"rule", do_rule}};
+        static const StoryVerb verbs[] = {{"file", do_file},     {"no-file", do_file},
+                                          {"access", do_access}, {"idle", do_idle},
+                                          {"looked", do_looked}, {"rule", do_rule}};
         static const StoryTeller teller = {.size = sizeof(Case),
                                            .verbs = verbs,
                                            .n_verbs = ARRAY_LEN(verbs),
