@@ -2,7 +2,8 @@
 
 /* Stories (support/story.h) with a host, configuration and files as input and a text as result.
  *
- *     file PATH TEXT | link PATH TARGET | unreadable PATH | no-files      files of the host
+ *     file PATH TEXT | link PATH TARGET | unreadable PATH                 adds or replaces a file of the host
+ *     no-file PATH | no-files                                             removes one, or all
  *     conf NAME TEXT | no-config | config a Pages=10; b Pages=1           /etc/hugeplan.d; config_line()
  *     host TEXT | release 5.10.0                                          host_make(); the kernel's release
  *     demand, dropins, dropin, advice, line, remedy, unit, conflicts      results; others: sysctl, tmpfiles...
@@ -46,9 +47,18 @@ static char *text_behind(const StoryLine *line, size_t i) {
 static const char *do_file(void *context, const StoryLine *line) {
         Texts *texts = context;
         const char *text = text_behind(line, 1);
+        size_t i = 0;
 
-        assert_uint_in_range(texts->n_files, 0, FILES_MAX - 1);
-        texts->files[texts->n_files++] = (TestFile){
+        while (i < texts->n_files && !text_equals(texts->files[i].path, line->words[1]))
+                i++;
+        if (text_equals(line->words[0], "no-file")) {
+                assert_true(i < texts->n_files);
+                texts->files[i] = texts->files[--texts->n_files];
+                return NULL;
+        }
+        texts->n_files = MAX(texts->n_files, i + 1);
+        assert_uint_in_range(texts->n_files, 1, FILES_MAX);
+        texts->files[i] = (TestFile){
                 .path = line->words[1],
                 .text = text_equals(line->words[0], "link")
                                 ? arena_printf(line->arena, "-> %s", text)
@@ -60,10 +70,14 @@ static const char *do_file(void *context, const StoryLine *line) {
 
 static const char *do_conf(void *context, const StoryLine *line) {
         Texts *texts = context;
+        size_t i = 0;
 
-        assert_uint_in_range(texts->n_texts, 0, FILES_MAX - 1);
-        texts->names[texts->n_texts] = line->words[1];
-        texts->texts[texts->n_texts++] = text_behind(line, 1);
+        while (i < texts->n_texts && !text_equals(texts->names[i], line->words[1]))
+                i++;
+        texts->n_texts = MAX(texts->n_texts, i + 1);
+        assert_uint_in_range(texts->n_texts, 1, FILES_MAX);
+        texts->names[i] = line->words[1];
+        texts->texts[i] = text_behind(line, 1);
         return NULL;
 }
 
@@ -354,18 +368,31 @@ static const char *do_conflicts(void *context, const StoryLine *line) {
 }
 
 static const StoryVerb verbs[] = {
-        {"file", do_file},       {"link", do_file},
-        {"unreadable", do_file}, {"no-files", do_set},
-        {"conf", do_conf},       {"no-config", do_set},
-        {"config", do_set},      {"host", do_set},
-        {"release", do_set},     {"demand", do_demand},
-        {"dropins", do_dropin},  {"dropin", do_dropin},
-        {"line", do_line},       {"remedy", do_line},
-        {"advice", do_advice},   {"unit", do_unit},
-        {"match", do_match},     {"conflicts", do_conflicts},
-        {"sysctl", do_setting},  {"tmpfiles", do_setting},
-        {"tuned", do_setting},   {"command-line", do_setting},
-        {"script", do_setting},  {"sysfs", do_setting},
+        {"file", do_file},
+        {"link", do_file},
+        {"unreadable", do_file},
+        {"no-file", do_file},
+        {"no-files", do_set},
+        {"conf", do_conf},
+        {"no-config", do_set},
+        {"config", do_set},
+        {"host", do_set},
+        {"release", do_set},
+        {"demand", do_demand},
+        {"dropins", do_dropin},
+        {"dropin", do_dropin},
+        {"line", do_line},
+        {"remedy", do_line},
+        {"advice", do_advice},
+        {"unit", do_unit},
+        {"match", do_match},
+        {"conflicts", do_conflicts},
+        {"sysctl", do_setting},
+        {"tmpfiles", do_setting},
+        {"tuned", do_setting},
+        {"command-line", do_setting},
+        {"script", do_setting},
+        {"sysfs", do_setting},
 };
 
 static const StoryTeller teller = {
