@@ -39,10 +39,8 @@ typedef struct Case {
 /* ---- a case becomes a host ---- */
 
 static const Sources *case_sources(Arena *arena, const Case *c) {
-        size_t n = 0;
+        size_t n = test_files_count(c->files, FILES_MAX);
 
-        while (n < FILES_MAX && c->files[n].path)
-                n++;
         return test_sources(arena, n > 0 ? c->files : &(TestFile){"/none", ""}, MAX(n, (size_t) 1));
 }
 
@@ -317,21 +315,10 @@ static const Finding *find(const FindingList *list, const char *id) {
 static bool has_story[RULE_KINDS][2];
 
 static const char *do_file(void *context, const StoryLine *line) {
-        Case *c = context;
-        TestFile *file = c->files, *last = c->files;
+        const char *text = line->rest + strlen(line->words[1]);
 
-        for (; file->path && !text_equals(file->path, line->words[1]); file++)
-                assert_true(file + 1 < c->files + FILES_MAX);
-        for (; last[1].path; last++)
-                assert_true(last + 2 < c->files + FILES_MAX);
-        if (text_equals(line->words[0], "no-file")) {
-                assert_non_null(file->path);
-                *file = *last;
-                *last = (TestFile){};
-        } else
-                *file = (TestFile){
-                        line->words[1],
-                        story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1)};
+        test_files_change(line->arena, ((Case *) context)->files, FILES_MAX, line->words[0],
+                          line->words[1], story_unescape(line->arena, *text ? text + 1 : text));
         return NULL;
 }
 

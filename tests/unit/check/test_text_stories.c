@@ -24,7 +24,6 @@ enum { FILES_MAX = 16 };
 typedef struct Texts {
         Arena *arena;
         TestFile files[FILES_MAX];
-        size_t n_files;
         const char *names[FILES_MAX], *texts[FILES_MAX];
         size_t n_texts;
         const char *config_line;
@@ -45,26 +44,8 @@ static char *text_behind(const StoryLine *line, size_t i) {
 }
 
 static const char *do_file(void *context, const StoryLine *line) {
-        Texts *texts = context;
-        const char *text = text_behind(line, 1);
-        size_t i = 0;
-
-        while (i < texts->n_files && !text_equals(texts->files[i].path, line->words[1]))
-                i++;
-        if (text_equals(line->words[0], "no-file")) {
-                assert_true(i < texts->n_files);
-                texts->files[i] = texts->files[--texts->n_files];
-                return NULL;
-        }
-        texts->n_files = MAX(texts->n_files, i + 1);
-        assert_uint_in_range(texts->n_files, 1, FILES_MAX);
-        texts->files[i] = (TestFile){
-                .path = line->words[1],
-                .text = text_equals(line->words[0], "link")
-                                ? arena_printf(line->arena, "-> %s", text)
-                        : text_equals(line->words[0], "file") ? text
-                                                              : NULL,
-        };
+        test_files_change(line->arena, ((Texts *) context)->files, FILES_MAX, line->words[0],
+                          line->words[1], text_behind(line, 1));
         return NULL;
 }
 
@@ -91,7 +72,7 @@ static const char *do_set(void *context, const StoryLine *line) {
         else if (text_equals(line->words[0], "config"))
                 texts->config_line = line->rest;
         else if (text_equals(line->words[0], "no-files"))
-                texts->n_files = 0;
+                memset(texts->files, 0, sizeof(texts->files));
         else {
                 texts->n_texts = 0;
                 texts->config_line = NULL;
@@ -263,7 +244,8 @@ static const char *do_unit(void *context, const StoryLine *line) {
 
         return unit_text(line->arena,
                          unit_file_read(line->arena,
-                                        test_sources(line->arena, texts->files, texts->n_files),
+                                        test_sources(line->arena, texts->files,
+                                                     test_files_count(texts->files, FILES_MAX)),
                                         line->words[1] ? line->words[1] : ""));
 }
 
@@ -285,7 +267,8 @@ static const char *do_match(void *context, const StoryLine *line) {
         const Texts *texts = context;
         Arena *arena = line->arena;
         const Config *config = config_of(texts);
-        const Sources *sources = test_sources(arena, texts->files, texts->n_files);
+        const Sources *sources =
+                test_sources(arena, texts->files, test_files_count(texts->files, FILES_MAX));
         const UnitSearch search = unit_search(sources);
         LoadedUnits units = load(arena, config, sources);
         Diags problems = diags_in(arena);

@@ -18,35 +18,15 @@ enum { FILES_MAX = 16 };
 typedef struct Found {
         Arena *arena;
         TestFile files[FILES_MAX];
-        size_t n_files;
         const Engine *engine;
         Gathered gathered;
 } Found;
 
 static const char *do_file(void *context, const StoryLine *line) {
-        Found *found = context;
         const char *text = line->rest + strlen(line->words[1]);
-        TestFile *end = found->files + found->n_files;
-        TestFile *file = ARRAY_FIND(each, found->files, found->n_files,
-                                    text_equals(each->path, line->words[1]));
 
-        if (text_equals(line->words[0], "no-file")) {
-                assert_non_null(file);
-                *file = end[-1];
-                found->n_files--;
-                return NULL;
-        }
-        if (!file) {
-                file = end;
-                found->n_files++;
-        }
-        assert_uint_in_range(found->n_files, 1, FILES_MAX);
-        text = *text ? text + 1 : text;
-        *file = (TestFile){.path = line->words[1]};
-        if (text_equals(line->words[0], "link"))
-                file->text = arena_printf(line->arena, "-> %s", text);
-        else if (text_equals(line->words[0], "file"))
-                file->text = story_unescape(line->arena, text);
+        test_files_change(line->arena, ((Found *) context)->files, FILES_MAX, line->words[0],
+                          line->words[1], story_unescape(line->arena, *text ? text + 1 : text));
         return NULL;
 }
 
@@ -68,7 +48,8 @@ static const char *do_gather(void *context, const StoryLine *line) {
                 .config_file = option_of(line, "config"),
                 .user = option_of(line, "user"),
         };
-        const Sources *sources = test_sources(line->arena, found->files, found->n_files);
+        const Sources *sources =
+                test_sources(line->arena, found->files, test_files_count(found->files, FILES_MAX));
 
         found->engine = engine_find(line->words[1]);
         found->gathered = (Gathered){.problems = diags_in(line->arena)};
