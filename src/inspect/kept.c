@@ -60,7 +60,8 @@ static const struct {
          "User Group SupplementaryGroups Slice NUMAPolicy NUMAMask AllowedMemoryNodes "
          "AmbientCapabilities WorkingDirectory ConditionPathExists ConditionPathIsDirectory "
          "AssertPathExists EnvironmentFile LimitMEMLOCK MemoryMax MemoryHigh RemoveIPC Image "
-         "ServiceName Requires Wants BindsTo Upholds OnSuccess OnFailure Unit Service Accept"},
+         "ServiceName Requires Wants BindsTo Upholds OnSuccess OnFailure Unit Service Accept "
+         "RestrictAddressFamilies"},
         {"*/systemd/*", READS_COMMAND, "ExecStart ExecStartPre ExecStartPost"},
         {"*/systemd/*", READS_WORD,
          "Slice Login Container Description Environment Timer Path Socket"},

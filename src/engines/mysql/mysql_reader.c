@@ -314,14 +314,13 @@ static Reads reads(const Engine *engine, const char *word) {
                 if (text_starts_with(word, *groups) && (!*rest || strchr("-.0123456789", *rest)))
                         return READS_WORD;
         }
-        if (text_has_word("include includedir memlock innodb_buffer_pool_size_max", word))
+        if (text_has_word("include includedir MYSQL_GROUP_SUFFIX MYSQL_HOME", word))
                 return READS_VALUE;
         if (text_has_word("defaults-file defaults-extra-file defaults-group-suffix", word) ||
             text_equals(word, product->title))
                 return READS_NEXT;
-        if (text_has_word("no-defaults MYSQL_GROUP_SUFFIX MYSQL_HOME", word))
-                return READS_WORD;
-        return mysql_option_reads(&product->names, word);
+        return text_equals(word, "no-defaults") ? READS_WORD
+                                                : mysql_option_reads(&product->names, word);
 }
 
 /* ---- MariaDB ---- */

@@ -263,7 +263,9 @@ static const EngineFallback fallback = {
 static Reads reads(const Engine *engine UNUSED, const char *word) {
         if (text_starts_with(word, "ora_pmon_")) /* a process */
                 return READS_WORD;
-        return TEXT_IS_ANY(word, "ifile", "IFILE", "spfile", "SPFILE") ? READS_VALUE : READS_NOT;
+        return text_has_word("ifile IFILE spfile SPFILE ORACLE_SID ORACLE_HOME ORACLE_BASE", word)
+                       ? READS_VALUE
+                       : READS_NOT;
 }
 
 const EngineReader reader_oracle = {.gather = gather_oracle,
