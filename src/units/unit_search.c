@@ -24,12 +24,18 @@ int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
         return parse_size_bytes(soft, ret_bytes);
 }
 
-/* "CAP_IPC_LOCK CAP_NICE"; capabilities after "~" are removed. */
-static bool may_lock(const UnitFile *file) {
-        const char *ambient = unit_file_value(file, "Service", "AmbientCapabilities");
-        bool is_removing = ambient && *ambient == '~';
+/* The lines add up; capabilities after "~" are removed, in the first line from all. */
+static bool may_lock(Arena *arena, const UnitFile *file) {
+        const SourceNames lines = values_of(arena, file, "AmbientCapabilities");
+        bool may = lines.n > 0 && *lines.items[0] == '~';
 
-        return ambient && text_has_word(ambient + is_removing, "CAP_IPC_LOCK") != is_removing;
+        VEC_FOREACH(line, &lines) {
+                bool is_removing = **line == '~';
+
+                if (text_has_word(*line + is_removing, "CAP_IPC_LOCK"))
+                        may = !is_removing;
+        }
+        return may;
 }
 
 /* A drop-in that assigns nothing does not count. */
@@ -42,7 +48,7 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                 .pre_starts = values_of(arena, file, "ExecStartPre"),
                 .starts = values_of(arena, file, "ExecStart"),
                 .memory_lock_bytes = 8 * MIB, /* DEFAULT_RLIMIT_MEMLOCK of systemd */
-                .may_lock = may_lock(file),
+                .may_lock = may_lock(arena, file),
                 .user = unit_file_value(file, "Service", "User") ?: "",
                 .group = unit_file_value(file, "Service", "Group") ?: "",
         };
