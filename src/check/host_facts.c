@@ -169,24 +169,38 @@ static void read_memory_limits(const Facts *facts, UnitFacts *unit) {
                         *vec_push(arena, &unit->memory_limits) = *limit;
 }
 
+/* Leaves of NODES (empty: all) those that a key names, whose lines add up. */
+static void narrow_nodes(const Facts *facts, const UnitFile *file, const char *section,
+                         const char *key, IdSet *nodes) {
+        const UnitAssignments lines = unit_file_list(file, section, key);
+        IdSet named = {}, more;
+        const char *word;
+
+        VEC_FOREACH(line, &lines)
+                for (const char *rest = (*line)->value;
+                     (word = text_next_word(facts->arena, &rest, ", \t"));)
+                        if (id_set_parse(word, &more) == 0)
+                                id_set_add_all(&named, &more);
+        if (id_set_is_empty(nodes))
+                *nodes = named;
+        else if (id_set_meets(nodes, &named))
+                *nodes = id_set_common(nodes, &named);
+}
+
+/* From the topmost slice down, as the kernel does: a cpuset without a node of its parent's has all of these. */
 static void read_nodes(const Facts *facts, UnitFacts *unit) {
-        const char *nodes = unit_file_value(unit->file, "Service", "AllowedMemoryNodes");
-        const char *policy = unit_file_value(unit->file, "Service", "NUMAPolicy");
+        const char *line;
 
-        VEC_FOREACH(slice, &unit->slices)
-                if (!nodes)
-                        nodes = unit_file_value(*slice, "Slice", "AllowedMemoryNodes");
-        if (!nodes && text_equals(policy, "bind"))
-                nodes = unit_file_value(unit->file, "Service", "NUMAMask");
-        char *list =
-                nodes ? arena_strdup(facts->arena, nodes)
-                      : read_line(facts, arena_printf(facts->arena, "%s%s/cpuset.mems.effective",
-                                                      facts->ret->hierarchy, unit->group));
-
-        for (char *c = list; c && *c; c++) /* systemd also separates nodes by whitespace */
-                *c = *c == ' ' ? ',' : *c;
-        if (list)
-                id_set_parse(list, &unit->memory_nodes);
+        for (size_t i = unit->slices.n; i > 0; i--)
+                narrow_nodes(facts, unit->slices.items[i - 1], "Slice", "AllowedMemoryNodes",
+                             &unit->memory_nodes);
+        narrow_nodes(facts, unit->file, "Service", "AllowedMemoryNodes", &unit->memory_nodes);
+        if (text_equals(unit_file_value(unit->file, "Service", "NUMAPolicy"), "bind"))
+                narrow_nodes(facts, unit->file, "Service", "NUMAMask", &unit->memory_nodes);
+        if (id_set_is_empty(&unit->memory_nodes) &&
+            (line = read_line(facts, arena_printf(facts->arena, "%s%s/cpuset.mems.effective",
+                                                  facts->ret->hierarchy, unit->group))))
+                id_set_parse(line, &unit->memory_nodes);
 }
 
 static const UnitFacts *read_unit(Facts *facts, const char *name) {
