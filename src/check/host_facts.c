@@ -11,8 +11,6 @@
 
 #define PATH_LIMITS      "/etc/security/limits.conf"
 #define PATH_LIMITS_DIR  "/etc/security/limits.d"
-#define PATH_LOGIND      "/etc/systemd/logind.conf"
-#define NAME_LOGIND_DIR  "systemd/logind.conf.d"
 #define CONFIG_LINES_MAX 4096
 #define CGROUP_DEPTH_MAX 16
 
@@ -295,58 +293,28 @@ static void find_traps(Facts *facts, const char *directory, unsigned depth) {
 
 /* ---- logins ---- */
 
-typedef void (*TakeLine)(Facts *facts, const char *line, FactOrigin origin);
-
-static void read_lines(Facts *facts, const char *path, TakeLine take) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
+/* "oracle soft memlock 134217728" */
+static void read_login_limits(const Facts *facts, const char *path) {
+        Arena *arena = facts->arena;
+        SourceText text = source_read(facts->sources, arena, path);
         SourceLines lines = source_lines(&text);
         const char *line;
 
-        while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines)))
-                take(facts, line, (FactOrigin){path, lines.number});
-}
+        while (lines.number < CONFIG_LINES_MAX && (line = source_line(arena, &lines))) {
+                const char *rest = arena_strndup(arena, line, strcspn(line, "#"));
+                LoginLimit limit = {.file = path, .line = lines.number};
 
-/* Reads the files of DIRECTORY whose names end with ".conf", in order. */
-static void read_directory(Facts *facts, const char *directory, TakeLine take) {
-        SourceNames names = source_list(facts->sources, facts->arena, directory);
+                limit.domain = text_next_word(arena, &rest, " \t");
+                limit.type = text_next_word(arena, &rest, " \t");
+                const char *item = text_next_word(arena, &rest, " \t");
 
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".conf"))
-                        read_lines(facts, arena_printf(facts->arena, "%s/%s", directory, *name),
-                                   take);
-}
-
-/* "oracle soft memlock 134217728" */
-static void take_login_limit(Facts *facts, const char *line, FactOrigin origin) {
-        const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
-        LoginLimit limit = {.origin = origin};
-
-        limit.domain = text_next_word(facts->arena, &rest, " \t");
-        limit.type = text_next_word(facts->arena, &rest, " \t");
-        const char *item = text_next_word(facts->arena, &rest, " \t");
-
-        limit.value = text_next_word(facts->arena, &rest, " \t");
-        if (text_equals(item, "memlock") && limit.value)
-                *vec_push(facts->arena, &facts->ret->login_limits) = limit;
-}
-
-static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
-        const char *word = text_strip(facts->arena, line);
-        bool yes;
-
-        if (text_starts_with(word, "RemoveIPC=") &&
-            parse_boolean(word + strlen("RemoveIPC="), &yes) == 0) {
-                facts->ret->remove_ipc = yes ? TRI_YES : TRI_NO;
-                facts->ret->remove_ipc_origin = origin;
+                limit.value = text_next_word(arena, &rest, " \t");
+                if (text_equals(item, "memlock") && limit.value)
+                        *vec_push(arena, &facts->ret->login_limits) = limit;
         }
 }
 
 /* ---- all ---- */
-
-static void take_uncounted(Facts *facts, const char *line, FactOrigin origin UNUSED) {
-        facts->ret->boot_uncounted = text_printable(facts->arena, line);
-}
 
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
                            const Topology *topology, const Figures *figures) {
@@ -402,16 +370,17 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                         ret->instances[i] = (InstanceFacts){
                                 unit, find_owner(&facts, instance, unit ? unit->file : NULL)};
         }
-        read_lines(&facts, PATH_BOOT_UNCOUNTED, take_uncounted);
-        read_lines(&facts, PATH_LIMITS, take_login_limit);
-        read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
-        /* The main file, then the drop-ins. Those in /etc are read last, which is the order of logind.conf(5) for all
-         * names used in practice. */
-        read_lines(&facts, "/usr/lib/systemd/logind.conf", take_remove_ipc);
-        read_lines(&facts, PATH_LOGIND, take_remove_ipc);
-        read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);
-        read_directory(&facts, "/run/" NAME_LOGIND_DIR, take_remove_ipc);
-        read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
+        const char *uncounted = read_line(&facts, PATH_BOOT_UNCOUNTED);
+        const SourceNames names = source_list(sources, arena, PATH_LIMITS_DIR);
+
+        ret->boot_uncounted = uncounted ? text_printable(arena, uncounted) : NULL;
+        read_login_limits(&facts, PATH_LIMITS);
+        VEC_FOREACH(name, &names)
+                if (text_ends_with(*name, ".conf"))
+                        read_login_limits(&facts,
+                                          arena_printf(arena, PATH_LIMITS_DIR "/%s", *name));
+        ret->remove_ipc = unit_file_find(unit_file_read_config(arena, sources, "logind.conf"),
+                                         "Login", "RemoveIPC");
         return ret;
 }
 

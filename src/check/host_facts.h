@@ -22,12 +22,6 @@
 #include "units/loaded_unit.h"
 #include "units/memory_limit.h"
 
-/* The place of a value. */
-typedef struct FactOrigin {
-        const char *file;
-        unsigned line;
-} FactOrigin;
-
 /* A file of a control group with an upper limit of huge pages. */
 typedef struct GroupLimit {
         const char *file; /* "/sys/fs/cgroup/system.slice/hugetlb.2MB.max" */
@@ -70,7 +64,8 @@ typedef struct LoginLimit {
         const char *domain; /* "oracle", "@dba", "*" */
         const char *type;   /* "soft", "hard", "-" */
         const char *value;  /* kB, or "unlimited" */
-        FactOrigin origin;
+        const char *file;
+        unsigned line;
 } LoginLimit;
 
 typedef struct HostFacts {
@@ -91,9 +86,7 @@ typedef struct HostFacts {
         PageCounts overcommits;
         VEC(LoginLimit) login_limits;
         const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */
-        /* logind's RemoveIPC=, if any file sets it. */
-        TriState remove_ipc;
-        FactOrigin remove_ipc_origin;
+        const UnitAssignment *remove_ipc; /* logind's RemoveIPC=, if any file sets it */
 } HostFacts;
 
 /* Reads files below /etc, /proc, /run and /sys, of a host as it is or will be (host_after()). Never fails: a fact

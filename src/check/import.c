@@ -266,10 +266,9 @@ static void add_databases(const Maker *maker) {
                                 TEXT_IS_ANY(each->value, "unlimited", "infinity", "-1"));
 
                 if (limit)
-                        text = arena_printf(maker->arena,
-                                            "%s# %s memlock %s in %s:%u\nMemoryLock=infinity\n",
-                                            text, limit->domain, limit->value, limit->origin.file,
-                                            limit->origin.line);
+                        text = arena_printf(
+                                maker->arena, "%s# %s memlock %s in %s:%u\nMemoryLock=infinity\n",
+                                text, limit->domain, limit->value, limit->file, limit->line);
                 *vec_push(maker->arena, &maker->import->files) =
                         (ImportFile){suggestion->path, text};
         }
@@ -327,7 +326,7 @@ static void add_line(const Maker *maker, ImportLine line) {
 
 static void add_login_limits(const Maker *maker) {
         VEC_FOREACH(limit, &maker->input->facts->login_limits)
-                if (!text_equals(limit->origin.file, PATH_PAM_LIMITS) &&
+                if (!text_equals(limit->file, PATH_PAM_LIMITS) &&
                     VEC_ANY(suggestion, maker->input->suggestions,
                             needs_limit(suggestion) &&
                                     text_equals(suggestion->engine->default_user, limit->domain)))
@@ -335,8 +334,8 @@ static void add_login_limits(const Maker *maker) {
                                 maker,
                                 (ImportLine){
                                         IMPORT_REMOVE,
-                                        limit->origin.file,
-                                        limit->origin.line,
+                                        limit->file,
+                                        limit->line,
                                         arena_printf(maker->arena, "%s %s memlock %s",
                                                      limit->domain, limit->type, limit->value),
                                         "delete the line; hugeplan writes the limit into " PATH_PAM_LIMITS,

@@ -196,21 +196,22 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
         const HostFacts *facts = run->input->facts;
         const OwnerFacts *owner = &instance->facts->owner;
         const char *name = instance->config->engine->name;
+        bool removes = true;
 
-        if (facts->remove_ipc == TRI_NO || !owner->has_ids || owner->uid < 1000 ||
+        if (facts->remove_ipc)
+                parse_boolean(facts->remove_ipc->value, &removes);
+        if (!removes || !owner->has_ids || owner->uid < 1000 ||
             !(rule_uses_sysv(instance) || text_equals(name, "postgresql")))
                 return;
         rule_report(
                 run,
-                (Diag){.file = facts->remove_ipc == TRI_YES ? facts->remove_ipc_origin.file
-                                                            : "/etc/systemd/logind.conf",
-                       .line = facts->remove_ipc_origin.line,
-                       .key = "RemoveIPC"},
+                facts->remove_ipc ? rule_at_unit(facts->remove_ipc)
+                                  : (Diag){.file = "/etc/systemd/logind.conf", .key = "RemoveIPC"},
                 "write RemoveIPC=no, then restart systemd-logind",
                 "%s: when the last login of %s (uid %" PRIu64
                 ", not a system user) ends, logind removes the shared memory and semaphores of a running %s%s",
                 instance->config->name, owner->name, owner->uid, instance->config->engine->title,
-                facts->remove_ipc == TRI_YES
+                facts->remove_ipc
                         ? ""
                         : ": RemoveIPC=yes is systemd's default; some distributions change it to no");
 }

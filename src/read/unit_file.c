@@ -325,6 +325,18 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
                 read_line(reader, &place, text_string(&whole));
 }
 
+static UnitFile *read_all(Reader *reader) {
+        vec_sort(&reader->dropins, compare_dropins);
+        read_text(reader, reader->unit->fragment_path, &reader->fragment);
+        VEC_FOREACH(dropin, &reader->dropins) {
+                /* Reading a link to /dev/null gives -EINVAL, and so masks the drop-in. */
+                const SourceText text = source_read(reader->sources, reader->arena, dropin->path);
+
+                read_text(reader, dropin->path, &text);
+        }
+        return reader->unit;
+}
+
 UnitFile *unit_file_parse(Arena *arena, const char *name, const char *path,
                           const SourceText *text) {
         UnitFile *unit = ARENA_NEW(arena, UnitFile);
@@ -358,16 +370,26 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
                         add_directories(&reader, *directory, reader.names.items[k - 1]);
         ARRAY_FOREACH(directory, unit_directories, n_unit_directories)
                 add_directory(&reader, *directory, strrchr(unit->name, '.') + 1);
-        vec_sort(&reader.dropins, compare_dropins);
-        read_text(&reader, unit->fragment_path, &reader.fragment);
-        VEC_FOREACH(dropin, &reader.dropins) {
-                /* Reading a link to /dev/null gives -EINVAL, and so masks the drop-in. */
-                SourceText text = source_read(reader.sources, reader.arena, dropin->path);
+        return read_all(&reader);
+}
 
-                if (text.error == 0)
-                        read_text(&reader, dropin->path, &text);
+UnitFile *unit_file_read_config(Arena *arena, const Sources *sources, const char *name) {
+        static const char *const directories[] = {"/etc/systemd", "/run/systemd",
+                                                  "/usr/local/lib/systemd", "/usr/lib/systemd"};
+        UnitFile *unit = ARENA_NEW(arena, UnitFile);
+        Reader reader = {.arena = arena, .sources = sources, .unit = unit};
+
+        *unit = (UnitFile){.name = name, .arena = arena};
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const char *path = arena_printf(arena, "%s/%s", *directory, name);
+
+                if (!unit->fragment_path && source_exists(sources, arena, path)) {
+                        unit->fragment_path = path;
+                        reader.fragment = source_read(sources, arena, path);
+                }
+                add_directory(&reader, *directory, name);
         }
-        return unit;
+        return read_all(&reader);
 }
 
 /* ---- keys ---- */

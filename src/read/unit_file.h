@@ -35,6 +35,10 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
 /* Reads TEXT, which is in PATH and has the syntax of units, without drop-ins: a quadlet. NAME has a suffix. */
 UnitFile *unit_file_parse(Arena *arena, const char *name, const char *path, const SourceText *text);
 
+/* Reads a configuration file of systemd's own programs, such as "logind.conf": the first of that name, then its
+ * drop-ins. */
+UnitFile *unit_file_read_config(Arena *arena, const Sources *sources, const char *name);
+
 /* Return the last assignment of a key that takes one value; NULL if the key is not set, was reset by an empty value, or
  * UNIT is NULL. */
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key);

@@ -36,8 +36,8 @@ static void check_limits(Arena *arena, const Sources *sources) {
                 &(Figures){});
 
         VEC_FOREACH(limit, &facts->login_limits)
-                require(*limit->domain && *limit->type && *limit->value && limit->origin.line > 0);
-        require(facts->remove_ipc == TRI_AUTO || facts->remove_ipc_origin.line > 0);
+                require(*limit->domain && *limit->type && *limit->value && limit->line > 0);
+        require(!facts->remove_ipc || facts->remove_ipc->line > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
