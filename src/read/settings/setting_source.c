@@ -25,6 +25,7 @@ typedef struct SettingSearch {
         const char *plugin;  /* the section's plugin type */
         bool is_off;         /* the section has enabled=no */
         bool is_appending;   /* the line has w+ */
+        bool is_removing; /* tuned's "-hugepages=7": an entry without a value until all files are read */
 } SettingSearch;
 
 /* Kernel files that exist on every host. */
@@ -89,7 +90,8 @@ static void add_entry(const SettingSearch *search, SettingSourceKind what, const
                 .what = what,
                 .source = search->file->source,
                 .key = text_excerpt(arena, key, SHOWN_MAX),
-                .value = value ? text_excerpt(arena, value, SHOWN_MAX) : NULL,
+                .value = value && !search->is_removing ? text_excerpt(arena, value, SHOWN_MAX)
+                                                       : NULL,
                 .file = text_excerpt(arena, search->file->path, SHOWN_MAX),
                 .line = search->line,
                 .is_effective = true,
@@ -234,7 +236,10 @@ static bool is_true(const char *value) {
 
 static void take_tuned(SettingSearch *search, const char *key, const char *value) {
         bool is_vm = text_equals(search->plugin, "vm");
+        bool is_line = text_equals(search->plugin, "bootloader") &&
+                       text_starts_with(key, "cmdline");
 
+        search->is_removing = is_line && *value == '-';
         if (search->is_off)
                 return;
         if (text_equals(search->plugin, "sysctl"))
@@ -243,8 +248,7 @@ static void take_tuned(SettingSearch *search, const char *key, const char *value
                 add_path(search, key, value, key);
         else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
                 add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
-        else if (text_equals(search->plugin, "bootloader") &&
-                 text_starts_with(key, "cmdline")) /* cmdline_x=+transparent_hugepage=never */
+        else if (is_line) /* cmdline_x=+transparent_hugepage=never */
                 take_kernel_line(search, value + strspn(value, "+- "));
 }
 
