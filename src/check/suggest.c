@@ -186,6 +186,8 @@ Suggestions suggest(const SuggestInput *input) {
                         instance, input->config->instances, input->config->n_instances,
                         (target->unit && text_equals(instance->unit, target->unit)) ||
                                 text_equals(instance->name, candidate->name) ||
+                                (target->config_file &&
+                                 text_equals(instance->config_file, target->config_file)) ||
                                 (target->data_directory &&
                                  text_equals(instance->data_directory, target->data_directory)));
                 Suggestion suggestion = {

@@ -114,6 +114,19 @@ TEST(described_already) {
         assert_text(one->described, "/etc/hugeplan.d/20-pg.conf");
 }
 
+/* Oracle ships no unit, so that the instance is known by its parameter file. */
+TEST(described_by_file) {
+        const Config *config = config_line(
+                arena, "20-ora Engine=oracle Unit=ora.service ConfigFile=/u01/dbs/initorcl.ora");
+        Suggestions found = suggest_for(
+                arena, config,
+                TEST_SOURCES(arena, {"/etc/oratab", "orcl:/u01:N\n"},
+                             {"/u01/dbs/initorcl.ora", "sga_target=4G\nuse_large_pages=only\n"}),
+                NULL, NULL);
+
+        assert_text(only(&found)->described, "/etc/hugeplan.d/20-ora.conf");
+}
+
 /* A running postmaster of a known cluster is the same database. */
 TEST(running) {
         Processes processes = {};
