@@ -151,18 +151,35 @@ static void propose(const SuggestInput *input, Candidate *candidate, Suggestion 
         suggestion->text = text.string;
 }
 
+/* Returns the directory of a database that is described already; NULL: not known. */
+static const char *described_directory(const SuggestInput *input, const Candidate *candidate,
+                                       const InstanceConfig *described) {
+        const EngineTarget *target = &candidate->target;
+        const char *known = described->data_directory ?: target->data_directory;
+
+        if (known || !candidate->engine->has_auto || candidate->is_elsewhere)
+                return known;
+        return input->gatherer->gather(input->gatherer, input->arena, candidate->engine, target)
+                ->data_directory;
+}
+
+/* A described one is not proposed again as its twin; one that its unit runs comes before one that does not run. */
+static unsigned rank_of(const Suggestion *suggestion) {
+        return suggestion->described ? 2 : suggestion->unit && suggestion->is_running ? 1 : 0;
+}
+
 /* Two units with the same data directory are one database: a Debian cluster that Patroni runs, or a server started by
- * hand. The one that runs is proposed, or else the first. */
+ * hand. The one of the higher rank is proposed, or else the first. */
 static void settle_twins(Arena *arena, Suggestions *suggestions) {
         Suggestion *later = &suggestions->items[suggestions->n - 1];
         Suggestion *earlier =
                 ARRAY_FIND(other, suggestions->items, suggestions->n - 1,
-                           other->path && other->data_directory &&
+                           (other->path || other->described) && other->data_directory &&
                                    text_equals(other->data_directory, later->data_directory));
 
-        if (!earlier || !later->path)
+        if (!earlier || !(later->path || later->described))
                 return;
-        bool is_later = later->unit && later->is_running && !earlier->is_running;
+        bool is_later = rank_of(later) > rank_of(earlier);
         Suggestion *winner = is_later ? later : earlier, *loser = is_later ? earlier : later;
 
         loser->path = loser->text = NULL;
@@ -199,7 +216,10 @@ Suggestions suggest(const SuggestInput *input) {
                         .described = described ? described->file : NULL,
                 };
 
-                if (!described)
+                if (described)
+                        suggestion.data_directory =
+                                described_directory(input, candidate, described);
+                else
                         propose(input, candidate, &suggestion);
                 if (candidate->is_guess && suggestion.why_not)
                         finder_pass(&finder, suggestion.unit, suggestion.why_not);

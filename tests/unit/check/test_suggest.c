@@ -114,6 +114,27 @@ TEST(described_already) {
         assert_text(one->described, "/etc/hugeplan.d/20-pg.conf");
 }
 
+/* The cluster that another unit runs is not proposed once more when that unit is described. */
+TEST(described_twin) {
+        const TestFile files[] = {
+                debian[0],
+                debian[1],
+                debian[2],
+                {"/etc/systemd/system/pg.service",
+                 "[Service]\nExecStart=/usr/lib/postgresql/15/bin/postgres "
+                 "-D /etc/postgresql/15/main\n"},
+        };
+        const Config *config = config_line(arena, "20-pg Engine=postgresql Unit=pg.service");
+        Suggestions found = suggest_for(arena, config, test_sources(arena, files, ARRAY_LEN(files)),
+                                        NULL, NULL);
+
+        assert_int_equal(found.n, 2);
+        VEC_FOREACH(suggestion, &found) {
+                assert_null(suggestion->path);
+                assert_true(suggestion->described || strstr(suggestion->why_not, "pg.service"));
+        }
+}
+
 /* Oracle ships no unit, so that the instance is known by its parameter file. */
 TEST(described_by_file) {
         const Config *config = config_line(
