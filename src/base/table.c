@@ -26,7 +26,7 @@ Table *table_new(Arena *arena, const char *columns) {
         Table *table = ARENA_NEW(arena, Table);
 
         table->arena = arena;
-        for (const char *title; (title = text_next_word(arena, &columns, "|"));)
+        TEXT_FOREACH(title, arena, columns, "|")
                 *vec_push(arena, &table->columns) =
                         (Column){title + (*title == '>'), *title == '>'};
         return table;

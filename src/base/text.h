@@ -115,3 +115,8 @@ char *text_strip(Arena *arena, const char *string);
 
 /* Takes the next word, separated by any byte of SEPARATORS, off *STRING; returns NULL if none is left. */
 char *text_next_word(Arena *arena, const char **string, const char *separators);
+
+/* Walks the words of STRING; NULL has none. */
+#define TEXT_FOREACH(word, arena, string, separators)      \
+        for (const char *rest_of_##word = (string), *word; \
+             rest_of_##word && (word = text_next_word((arena), &rest_of_##word, (separators)));)

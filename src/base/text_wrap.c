@@ -29,7 +29,6 @@ void text_add_wrapped(Text *text, const char *first, const char *indent, const c
                       size_t width) {
         size_t indent_width = text_width(indent);
         bool at_start = true;
-        char *word;
 
         text_add(text, first);
         const char *newline = strrchr(text->string, '\n');
@@ -41,7 +40,7 @@ void text_add_wrapped(Text *text, const char *first, const char *indent, const c
                         at += strcspn(at, "m");
                 else if (((unsigned char) *at & 0xC0) != 0x80)
                         column++;
-        while ((word = text_next_word(text->arena, &paragraph, " "))) {
+        TEXT_FOREACH(word, text->arena, paragraph, " ") {
                 size_t word_width = text_width(word);
 
                 if (!at_start && column + 1 + word_width > width) {

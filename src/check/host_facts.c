@@ -172,11 +172,9 @@ static void narrow_nodes(const Facts *facts, const UnitFile *file, const char *s
                          const char *key, IdSet *nodes) {
         const UnitAssignments lines = unit_file_list(file, section, key);
         IdSet named = {}, more;
-        const char *word;
 
         VEC_FOREACH(line, &lines)
-                for (const char *rest = (*line)->value;
-                     (word = text_next_word(facts->arena, &rest, ", \t"));)
+                TEXT_FOREACH(word, facts->arena, (*line)->value, ", \t")
                         if (id_set_parse(word, &more) == 0)
                                 id_set_add_all(&named, &more);
         if (id_set_is_empty(nodes))

@@ -59,9 +59,8 @@ char *mount_unit_name(Arena *arena, const char *path) {
         static const char plain[] =
                 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:_.";
         Text text = text_in(arena);
-        char *name;
 
-        while ((name = text_next_word(arena, &path, "/"))) {
+        TEXT_FOREACH(name, arena, path, "/") {
                 if (text.length > 0)
                         text_add(&text, "-");
                 for (const char *c = name; *c; c++)
@@ -82,7 +81,7 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                                     text_printable(arena, word));
         Text normal = text_in(arena); /* without doubled or trailing slashes */
 
-        for (const char *rest = word, *name; (name = text_next_word(arena, &rest, "/"));) {
+        TEXT_FOREACH(name, arena, word, "/") {
                 if (TEXT_IS_ANY(name, ".", ".."))
                         return arena_printf(arena, "'%s' contains '.' or '..'", word);
                 text_printf(&normal, "/%s", name);

@@ -176,9 +176,9 @@ static const char *cell_of(Arena *arena, const json_t *value) {
 
 /* ROW is NULL for the header. */
 static void add_row(Text *csv, Table *table, const json_t *row, const char *columns) {
-        const char *column, *separator = "";
+        const char *separator = "";
 
-        while ((column = text_next_word(csv->arena, &columns, "|"))) {
+        TEXT_FOREACH(column, csv->arena, columns, "|") {
                 column += *column == '>';
                 const char *cell = row ? cell_of(csv->arena, json_object_get(row, column)) : column;
 

@@ -172,9 +172,9 @@ static bool may_have_segments(const Root *root, Arena *arena, uint64_t group) {
         if (root_read_attribute(root, arena, PATH_SELF_STATUS, &text) < 0)
                 return true;
         while ((line = strsep(&text, "\n"))) {
-                const char *rest = line, *name = text_next_word(arena, &rest, ":\t "), *word;
+                const char *rest = line, *name = text_next_word(arena, &rest, ":\t ");
 
-                while (name && (word = text_next_word(arena, &rest, "\t ")))
+                TEXT_FOREACH(word, arena, rest, "\t ")
                         if (text_equals(name, "CapEff")
                                     ? parse_hex_u64(word, &value) == 0 &&
                                               value & (UINT64_C(1) << CAP_IPC_LOCK)

@@ -90,9 +90,7 @@ static void add_unit(Finder *finder, const Engine *engine, const UnitFile *unit,
 /* ---- by name ---- */
 
 static void find_services(Finder *finder, const Engine *engine) {
-        const char *patterns = engine->services, *pattern;
-
-        while (patterns && (pattern = text_next_word(finder->arena, &patterns, " "))) {
+        TEXT_FOREACH(pattern, finder->arena, engine->services, " ") {
                 SourceNames units = unit_file_names(finder->arena, finder->sources, pattern);
 
                 VEC_FOREACH(name, &units) {
@@ -110,9 +108,7 @@ static void find_services(Finder *finder, const Engine *engine) {
 
 /* "docker.io/library/postgres:16" -> "docker.io", "library", "postgres", "16". */
 static const Engine *find_engine_of_image(const Finder *finder, const char *image) {
-        const char *part;
-
-        while ((part = text_next_word(finder->arena, &image, "/:@")))
+        TEXT_FOREACH(part, finder->arena, image, "/:@")
                 for (size_t i = 0; i < n_engines; i++)
                         if (text_fits(engines[i]->images, part))
                                 return engines[i];
@@ -175,12 +171,12 @@ static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": the image is a word that is no option, path, assignment
  * or volume. */
 static bool find_container(Finder *finder, const UnitFile *unit) {
-        const char *rest = unit_file_value(unit, "Service", "ExecStart"), *word;
+        const char *rest = unit_file_value(unit, "Service", "ExecStart");
         const char *first = rest ? text_next_word(finder->arena, &rest, " \t") : "";
 
         if (!text_has_word("docker podman nerdctl", text_base_name(first)))
                 return false;
-        while ((word = text_next_word(finder->arena, &rest, " \t\"'"))) {
+        TEXT_FOREACH(word, finder->arena, rest, " \t\"'") {
                 const Engine *engine = *word == '-' || *word == '/' || strchr(word, '=') ||
                                                        strstr(word, ":/")
                                                ? NULL
@@ -286,16 +282,14 @@ static bool find_by_paths(Finder *finder, const char *template, const UnitFile *
                                    "ConditionPathExists ConditionPathIsDirectory AssertPathExists";
         bool is_any = false;
 
-        VEC_FOREACH(assignment, &unit->assignments) {
-                const char *rest = assignment->value, *word;
-
-                while (text_has_word(keys, assignment->key) &&
-                       (word = text_next_word(finder->arena, &rest, " \t\"'="))) {
+        VEC_FOREACH(assignment, &unit->assignments)
+                TEXT_FOREACH(word, finder->arena,
+                             text_has_word(keys, assignment->key) ? assignment->value : NULL,
+                             " \t\"'=") {
                         word += strspn(word, "-|");
                         if (*word == '/' && strstr(word, ANY_INSTANCE))
                                 is_any = find_by_path(finder, template, word) || is_any;
                 }
-        }
         return is_any;
 }
 

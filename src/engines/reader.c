@@ -103,7 +103,7 @@ void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
         static const char *const directories[] = {"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                                   "/usr/libexec"};
         const EngineReader *reader = engine_reader(engine);
-        const char *names = reader->version_programs, *name;
+        const char *names = reader->version_programs;
         /* With its environment files, which only the owner needs to read where no program is looked for. */
         const UnitFile *unit = names && target->unit ? unit_file_read(arena, sources, target->unit)
                                                      : NULL;
@@ -112,7 +112,7 @@ void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,
         *ret = (Question){.user = QUESTION_ANYBODY};
         if (reader->add_programs)
                 reader->add_programs(arena, gathered, &ret->program);
-        while (names && (name = text_next_word(arena, &names, " "))) {
+        TEXT_FOREACH(name, arena, names, " ") {
                 if (words.n > 0 && *words.items[0] == '/' &&
                     text_equals(text_base_name(words.items[0]), name))
                         *vec_push(arena, &ret->program) = words.items[0];

@@ -216,10 +216,7 @@ static void probe_nodes(Probe *probe) {
 
 /* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, summed up over the zones of a node. */
 static void probe_free_blocks(Probe *probe) {
-        const char *text = read_text(probe, PATH_BUDDYINFO);
-        char *line;
-
-        while (text && (line = text_next_word(probe->arena, &text, "\n"))) {
+        TEXT_FOREACH(line, probe->arena, read_text(probe, PATH_BUDDYINFO), "\n") {
                 const char *rest = line;
                 char *word = text_next_word(probe->arena, &rest, " ,");
                 uint64_t id, count;
@@ -303,7 +300,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         CLEANUP(arena_freep) Arena *scratch = arena_new(); /* some files have kilobytes */
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology}, passing = {root, scratch, topology};
-        const char *status = read_text(&passing, PATH_SELF_STATUS), *line;
+        const char *status = read_text(&passing, PATH_SELF_STATUS);
 
         /* A captured host may lack the file. */
         topology->has_no_sysfs = root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE);
@@ -324,7 +321,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
         for (unsigned id = 0; id < ID_SET_MAX; id++)
                 id_set_add(&topology->allowed_nodes, id);
-        while (status && (line = text_next_word(scratch, &status, "\n")))
+        TEXT_FOREACH(line, scratch, status, "\n")
                 if (text_starts_with(line, allowed))
                         id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
         topology->no_hugetlb_limit = cgroup_limit_judge(root);

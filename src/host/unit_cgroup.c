@@ -12,13 +12,13 @@ enum { SLICE_DEPTH_MAX = 8 };
 
 /* PID 0: any process. */
 static bool has_process(const Root *root, Arena *arena, const char *group, pid_t pid) {
-        char *text, *word;
+        char *text;
         uint64_t member;
 
         if (root_read_attribute(root, arena, arena_printf(arena, "%s/cgroup.procs", group), &text) <
             0)
                 return false;
-        for (const char *rest = text; (word = text_next_word(arena, &rest, "\n"));)
+        TEXT_FOREACH(word, arena, text, "\n")
                 if (parse_u64(word, &member) == 0 && (pid == 0 || member == (uint64_t) pid))
                         return true;
         return false;

@@ -49,13 +49,13 @@ enum { DEPTH_MAX = 8, PROCESSES_MAX = 65536, PROCESSES_BYTES_MAX = 1 << 20 };
 /* Databases may have groups of their own below the unit's (Delegate=); ".control" is systemd's. */
 static void add_processes(const Root *root, Arena *arena, const char *group, unsigned depth,
                           ProcessIds *ret) {
-        const char *path = arena_printf(arena, "%s/cgroup.procs", group), *word;
+        const char *path = arena_printf(arena, "%s/cgroup.procs", group);
         RootFolder folder;
         char *text = NULL;
         uint64_t pid;
 
         if (root_read_kernel_file(root, arena, path, PROCESSES_BYTES_MAX, &text, NULL) >= 0)
-                for (const char *rest = text; (word = text_next_word(arena, &rest, "\n"));)
+                TEXT_FOREACH(word, arena, text, "\n")
                         if (parse_u64(word, &pid) == 0 && pid > 0 && ret->n < PROCESSES_MAX)
                                 *vec_push(arena, ret) = pid;
         if (depth == DEPTH_MAX)

@@ -208,9 +208,7 @@ static void add_profile(Search *search, const char *name, unsigned depth) {
 }
 
 static void find_in_profiles(Search *search, const char *path) {
-        const char *rest = read_file(search, path, NULL);
-
-        for (char *name; rest && (name = text_next_word(search->arena, &rest, " \t\r\n"));)
+        TEXT_FOREACH(name, search->arena, read_file(search, path, NULL), " \t\r\n")
                 add_profile(search, name, 0);
 }
 
@@ -289,7 +287,6 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
 }
 
 static void look_in_place(Search *search, const Place *place) {
-        const char *rest = place->files, *pattern;
         Reader reader = {
                 .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
                 .runs = place->runs,
@@ -297,7 +294,7 @@ static void look_in_place(Search *search, const Place *place) {
                 .has_commands = place->has_commands,
         };
 
-        while ((pattern = text_next_word(search->arena, &rest, " "))) {
+        TEXT_FOREACH(pattern, search->arena, place->files, " ") {
                 const Candidates found = find_files(search, pattern);
 
                 VEC_FOREACH(candidate, &found) {

@@ -40,16 +40,15 @@ static void add_file(Arena *arena, const Sources *sources, const char *path, boo
 /* Returns whether DATABASE ("passwd") has a source other than files of this host. */
 static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *database) {
         SourceLines lines = source_lines(nsswitch);
-        char *line, *word;
+        char *line;
 
         while ((line = source_line(arena, &lines))) {
                 const char *rest = line;
 
                 line[strcspn(line, "#")] = '\0';
-                word = text_next_word(arena, &rest, " \t:");
-                if (!text_equals(word, database))
+                if (!text_equals(text_next_word(arena, &rest, " \t:"), database))
                         continue;
-                while ((word = text_next_word(arena, &rest, " \t:")))
+                TEXT_FOREACH(word, arena, rest, " \t:")
                         if (*word != '[' &&
                             !TEXT_IS_ANY(word, "files", "compat", "systemd", "altfiles"))
                                 return true;
@@ -99,9 +98,7 @@ const Account *account_find_group(Arena *arena, const Accounts *accounts, const 
 }
 
 bool account_has_member(Arena *arena, const Account *group, const char *user) {
-        const char *rest = group->members, *member;
-
-        while ((member = text_next_word(arena, &rest, ",")))
+        TEXT_FOREACH(member, arena, group->members, ",")
                 if (text_equals(member, user))
                         return true;
         return false;

@@ -71,9 +71,8 @@ SysvSegments sysv_segments_parse(Arena *arena, const char *text) {
                 [1] = &segment.id,         [3] = &segment.size_bytes,      [4] = &segment.pid,
                 [6] = &segment.n_attached, [14] = &segment.resident_bytes,
         };
-        const char *line;
 
-        while (text && (line = text_next_word(arena, &text, "\n"))) {
+        TEXT_FOREACH(line, arena, text, "\n") {
                 bool is_one = true;
 
                 for (size_t i = 0; is_one && i < ARRAY_LEN(fields); i++) {

@@ -81,7 +81,6 @@ unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
 /* ---- hugetlbfs ---- */
 
 bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
-        const char *rest = entry->options, *word;
         HugeMount mount = {.mode = 0755}; /* the default, which the kernel does not show */
         const struct {
                 const char *name;
@@ -96,7 +95,7 @@ bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
 
         if (!text_equals(entry->type, "hugetlbfs"))
                 return false;
-        while ((word = text_next_word(arena, &rest, ","))) {
+        TEXT_FOREACH(word, arena, entry->options, ",") {
                 ARRAY_FOREACH(number, numbers, ARRAY_LEN(numbers))
                         if (text_starts_with(word, number->name))
                                 parse_size_bytes(word + strlen(number->name), number->value);

@@ -82,20 +82,19 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
 HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
         static const char size_key[] = "kernelpagesize_kB=";
         HugeMappings mappings = {};
-        const char *line;
 
-        while ((line = text_next_word(arena, &text, "\n"))) {
+        TEXT_FOREACH(line, arena, text, "\n") {
                 HugeMapping mapping = {};
                 VEC(NodePages) nodes = {};
-                const char *word;
+                const char *address;
                 bool is_huge = false;
                 NodePages here;
                 uint64_t kib;
 
-                if (!strstr(line, " huge") || !(word = text_next_word(arena, &line, " ")) ||
-                    parse_hex_u64(word, &mapping.address) < 0)
+                if (!strstr(line, " huge") || !(address = text_next_word(arena, &line, " ")) ||
+                    parse_hex_u64(address, &mapping.address) < 0)
                         continue;
-                while ((word = text_next_word(arena, &line, " "))) {
+                TEXT_FOREACH(word, arena, line, " ") {
                         if (text_equals(word, "huge"))
                                 is_huge = true;
                         else if (process_parse_node_pages(arena, word, &here)) {

@@ -27,10 +27,8 @@ char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) 
 }
 
 void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
-        char *line;
-
         ret->unit = ret->unit_group = NULL;
-        while ((line = text_next_word(arena, &text, "\n"))) {
+        TEXT_FOREACH(line, arena, text, "\n") {
                 /* "1:name=systemd:/...", which is authoritative on a hybrid host, or "0::/...". */
                 const char *controllers = strchr(line, ':'), *path;
                 bool is_unified = controllers && text_starts_with(controllers, "::");

@@ -118,14 +118,10 @@ Index *unit_file_starters(Arena *arena, const Sources *sources) {
 
                 if (!unit->fragment_path || unit->is_masked || !text_equals(unit->name, *name))
                         continue;
-                VEC_FOREACH(line, &unit->assignments) {
-                        const char *rest = line->value, *word;
-
-                        while (text_equals(line->section, "Unit") &&
-                               text_has_word(keys, line->key) &&
-                               (word = text_next_word(arena, &rest, " \t")))
-                                add_start(arena, starters, word, *name);
-                }
+                VEC_FOREACH(line, &unit->assignments)
+                        if (text_equals(line->section, "Unit") && text_has_word(keys, line->key))
+                                TEXT_FOREACH(word, arena, line->value, " \t")
+                                        add_start(arena, starters, word, *name);
                 ARRAY_FOREACH(trigger, triggers, ARRAY_LEN(triggers)) {
                         const char *started = unit_file_value(unit, trigger->section, trigger->key);
                         const char *each = unit_file_value(unit, trigger->section, "Accept");

@@ -255,11 +255,9 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                          reason->text);
         render_paragraph(&text, options, "What to do: ", "  ", reason->remedy);
         VEC_FOREACH(file, files) {
-                const char *rest = file->text;
-
                 text_printf(&text, "\nThe generator writes %s:\n", file->name);
                 /* Without its comments, which name its source. */
-                for (char *line; (line = text_next_word(arena, &rest, "\n"));)
+                TEXT_FOREACH(line, arena, file->text, "\n")
                         if (*line != '#')
                                 text_printf(&text, "  %s\n", line);
         }

@@ -18,9 +18,8 @@ static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
 
         VEC_FOREACH(command_line, &unit->pre_starts) {
                 enum { PROGRAM, VERB, NAME } wanted = PROGRAM;
-                const char *rest = *command_line, *word;
 
-                while ((word = text_next_word(arena, &rest, " \t'\"();&|"))) {
+                TEXT_FOREACH(word, arena, *command_line, " \t'\"();&|")
                         if (text_equals(text_base_name(word + strspn(word, "-+!@:")),
                                         "hugeplanctl"))
                                 wanted = VERB;
@@ -29,7 +28,6 @@ static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
                         else if (wanted == NAME && (text_equals(word, instance->name) ||
                                                     *word == '$' || text_equals(word, "--all")))
                                 return true;
-                }
         }
         return false;
 }

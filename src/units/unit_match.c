@@ -26,9 +26,10 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
         /* Directories of distributions' programs: a program there that is not the engine's is another's. */
         static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
                                                   "/usr/bin/", "/usr/sbin/", "/usr/lib"};
-        const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
+        const char *program = NULL;
 
-        while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
+        command_line += strspn(command_line, " -@:+!|");
+        TEXT_FOREACH(word, arena, command_line, " \t'\"();&|$`<>={}") {
                 if (text_fits(engine->programs, text_base_name(word)))
                         return MATCH_ENGINE;
                 program = program ? program : word;

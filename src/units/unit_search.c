@@ -53,10 +53,10 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                 .group = unit_file_value(file, "Service", "Group") ?: "",
         };
         const SourceNames lines = values_of(arena, file, "SupplementaryGroups");
-        const char *limit = unit_file_value(file, "Service", "LimitMEMLOCK"), *group;
+        const char *limit = unit_file_value(file, "Service", "LimitMEMLOCK");
 
         VEC_FOREACH(line, &lines)
-                for (const char *rest = *line; (group = text_next_word(arena, &rest, " \t"));)
+                TEXT_FOREACH(group, arena, *line, " \t")
                         *vec_push(arena, &unit.groups) = group;
         if (limit)
                 unit_size_parse(arena, limit, &unit.memory_lock_bytes);
@@ -90,7 +90,6 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
 static const char *find_nearest(Arena *arena, const Sources *sources, const Config *config,
                                 const InstanceConfig *instance) {
         const Engine *engine = instance->engine;
-        const char *patterns = engine->units ? engine->units : "*.service", *pattern;
         const char *nearest = NULL;
         SourceNames names = {};
         /* If the engine's programs are not known, only a name that differs by a few letters is suggested. */
@@ -98,7 +97,7 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
 
         if (engine_reader(engine)->add_units)
                 engine_reader(engine)->add_units(engine, arena, sources, &names);
-        while ((pattern = text_next_word(arena, &patterns, " "))) {
+        TEXT_FOREACH(pattern, arena, engine->units ? engine->units : "*.service", " ") {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
                 VEC_FOREACH(name, &found)

@@ -76,7 +76,7 @@ static int read_all(Command *command, Journal *journal, HistoryEntries *history)
 
         /* Unlike the kernel, the journal writes the identifier without hyphens. */
         text_add(&boot, "_BOOT_ID=");
-        for (const char *word; (word = text_next_word(arena, &boot_id, "-"));)
+        TEXT_FOREACH(word, arena, boot_id, "-")
                 text_add(&boot, word);
         if (r >= 0)
                 r = restrict_to(journal, boot.string);

@@ -112,9 +112,7 @@ void jvm_options_read_arguments(Arena *arena, const SourceText *text, const char
 
 void jvm_options_read_variable(Arena *arena, const char *value, const char *origin,
                                JvmOptions *ret) {
-        const char *word;
-
-        while ((word = text_next_word(arena, &value, " \t\r\n\f\v\"'")))
+        TEXT_FOREACH(word, arena, value, " \t\r\n\f\v\"'")
                 add_option(arena, word, origin, ret);
 }
 

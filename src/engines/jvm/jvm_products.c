@@ -75,10 +75,8 @@ static const char *find_program(const UnitFile *unit, const SourceNames *words, 
         const char *below = unit_file_value(unit, "Service", "WorkingDirectory");
 
         below = below ? below + (*below == '-') : "";
-        VEC_FOREACH(each, words) {
-                const char *rest = *each, *word;
-
-                while ((word = text_next_word(unit->arena, &rest, " \t;&"))) {
+        VEC_FOREACH(each, words)
+                TEXT_FOREACH(word, unit->arena, *each, " \t;&") {
                         if (!text_has_word(names, text_base_name(word)))
                                 continue;
                         if (*word == '/')
@@ -87,7 +85,6 @@ static const char *find_program(const UnitFile *unit, const SourceNames *words, 
                                        ? arena_printf(unit->arena, "%s/%s", below, word)
                                        : NULL;
                 }
-        }
         return NULL;
 }
 

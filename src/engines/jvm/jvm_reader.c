@@ -168,9 +168,9 @@ static bool is_there(const Search *search, const char *path) {
 /* ---- a product's files ---- */
 
 static const char *find_options_file(const Search *search, const char *directory) {
-        const char *names = search->product->options_files, *name, *first = NULL;
+        const char *first = NULL;
 
-        while (names && (name = text_next_word(search->arena, &names, " "))) {
+        TEXT_FOREACH(name, search->arena, search->product->options_files, " ") {
                 const char *path = arena_printf(search->arena, "%s/%s", directory, name);
 
                 if (is_there(search, path))
@@ -181,12 +181,12 @@ static const char *find_options_file(const Search *search, const char *directory
 }
 
 static const char *find_directory(Search *search) {
-        const char *paths = search->product->directories, *path, *only = NULL;
+        const char *only = NULL;
 
         if (search->product->directory_variable &&
             (only = environment(search, search->product->directory_variable, NULL)))
                 return only;
-        while (paths && (path = text_next_word(search->arena, &paths, " "))) {
+        TEXT_FOREACH(path, search->arena, search->product->directories, " ") {
                 const char *directory = below_script(search, path);
                 const char *file = directory ? find_options_file(search, directory) : NULL;
 
@@ -210,7 +210,6 @@ static void read_script(Search *search, const char *path) {
 /* Java gets the options of `before` ahead of those of files, so the variable is empty for the scripts. */
 static void read_scripts(Search *search) {
         const JvmProduct *product = search->product;
-        const char *paths = product->scripts, *word;
         SourceNames names = {};
 
         search->directory = find_directory(search);
@@ -221,7 +220,7 @@ static void read_scripts(Search *search) {
                 jvm_script_set(&search->script, &(Variable){product->before, "", NULL});
         if (search->program)
                 read_script(search, search->program);
-        while (paths && (word = text_next_word(search->arena, &paths, " "))) {
+        TEXT_FOREACH(word, search->arena, product->scripts, " ") {
                 const char *path = below_script(search, word);
 
                 path = path ? shell_take_word(search->arena, &path, " ", &search->script.variables)
@@ -256,9 +255,8 @@ static const char *refuse_computed(const Search *search, const Variable *variabl
 static const char *add_script_variable(Search *search, const char *name) {
         const Variable *variable = jvm_script_find(&search->script, name);
         const char *heap = search->product->heap_variable;
-        const char *rest = variable->value, *word;
 
-        while ((word = text_next_word(search->arena, &rest, " \t\r\n\f\v\"'")))
+        TEXT_FOREACH(word, search->arena, variable->value, " \t\r\n\f\v\"'")
                 if (strstr(word, SHELL_UNKNOWN) && has_settings(search, word))
                         return refuse_computed(search, variable, "computed by a script");
         VEC_FOREACH(other, &search->script.conditional)

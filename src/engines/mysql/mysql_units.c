@@ -85,12 +85,11 @@ static SourceNames script_words(Arena *arena, const Variables *variables, const 
                         strchr(operators, *text)
                                 ? arena_strndup(arena, text++, 1)
                                 : shell_take_word(arena, &text, " \t\n;&|()<>", variables);
-                const char *part;
 
                 if (!is_bare)
                         *vec_push(arena, &words) = word;
                 else
-                        while ((part = text_next_word(arena, &word, whitespace)))
+                        TEXT_FOREACH(part, arena, word, whitespace)
                                 *vec_push(arena, &words) = part;
         }
         return words;

@@ -211,10 +211,9 @@ bool postgresql_is_more(const char *name, const char *value, const char *other) 
  * than a page, as measured. */
 static bool read_preloads(const Setting *setting, Text *unknown) {
         static const char prefix[] = "$libdir/";
-        const char *rest = setting ? setting->value : "", *library;
         bool has_statements = false;
 
-        while ((library = text_next_word(unknown->arena, &rest, ", '\""))) {
+        TEXT_FOREACH(library, unknown->arena, setting ? setting->value : NULL, ", '\"") {
                 if (text_starts_with(library, prefix))
                         library += strlen(prefix);
                 if (text_equals(library, "pg_stat_statements"))
@@ -281,11 +280,10 @@ bool postgresql_is_version(const char *text) {
 const char *postgresql_version_in(Arena *arena, const char *text) {
         static const char suffix[] = ".service";
         bool is_behind_name = false;
-        const char *word;
 
         if (text && text_ends_with(text, suffix))
                 text = arena_strndup(arena, text, strlen(text) - strlen(suffix));
-        while (text && (word = text_next_word(arena, &text, "/-@"))) {
+        TEXT_FOREACH(word, arena, text, "/-@") {
                 if (is_behind_name && postgresql_is_version(word))
                         return word;
                 is_behind_name = text_equals(word, "postgresql") || text_equals(word, "pgsql") ||

@@ -333,15 +333,14 @@ SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t
         bool is_main = false;
 
         for (char *line; (line = source_line(arena, &lines));) {
-                char *key, *value, *name;
+                char *key, *value;
 
                 line = text_strip(arena, line);
                 if (*line == '[')
                         is_main = text_starts_with(line, "[main]");
                 else if (is_main && split_option(&search, line, &key, &value) &&
                          text_equals(key, "include"))
-                        for (const char *rest = value;
-                             (name = text_next_word(arena, &rest, " \t,;"));)
+                        TEXT_FOREACH(name, arena, value, " \t,;")
                                 *vec_push(arena, &names) = name + (*name == '-');
         }
         return names;

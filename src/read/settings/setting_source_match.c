@@ -167,11 +167,11 @@ static bool sets_whole_pool(const SettingSource *entry, const Topology *now,
 
 /* Returns NODE's part of "0:50,1:100", a value of hugepages=: "50"; for other values VALUE itself. */
 static const char *value_for_node(Arena *arena, const char *value, unsigned node) {
-        const char *prefix = arena_printf(arena, "%u:", node), *item;
+        const char *prefix = arena_printf(arena, "%u:", node);
 
         if (!strchr(value, ':'))
                 return value;
-        while ((item = text_next_word(arena, &value, ",")))
+        TEXT_FOREACH(item, arena, value, ",")
                 if (text_starts_with(item, prefix))
                         return item + strlen(prefix);
         return "";
