@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Answers of processes that have read files of a database's owner, or that are the owner's programs, and may therefore be
- * under the owner's control. The first byte is the kind: JSON of a reader ('f'), of entries of oratab ('o') or of a gate
- * ('l'); the output of postgres -C ('p') or of a server's --version ('v').
+ * under the owner's control. The first byte is the kind: JSON of a reader ('f') or of a gate ('l');
+ * the output of postgres -C ('p') or of a server's --version ('v').
  *
  * Conditions: an answer is refused; or it can be printed, is read from its own JSON as the same, and adds no lines of its
  * own to the file that stores it. */
@@ -10,12 +10,9 @@
 #include "base/size.h"
 #include "demand/figures.h"
 #include "demand/learned.h"
-#include "engines/oracle/oracle.h"
 #include "engines/reader.h"
 #include "fuzz/fuzz.h"
-#include "inspect/oracle_files.h"
 #include "render/views.h"
-#include "support/sources.h"
 #include "support/testing.h"
 
 #define INSTANCE_TEXT "[Instance]\nEngine=postgresql\nMemory=auto\nUnit=db.service\n"
@@ -151,21 +148,7 @@ static void read_learned(Arena *arena, const json_t *json) {
         json_decref(same);
 }
 
-/* ---- oratab ---- */
-
-static void read_entries(Arena *arena, const json_t *json) {
-        const char *text = oracle_entries_write(arena, json, "/etc/oratab");
-        const Sources *sources =
-                TEST_SOURCES(arena, {.path = "/etc/oratab", .text = text, .size = strlen(text)});
-        const OracleInstances instances = oracle_instances_read(arena, sources);
-
-        require(text_is_utf8(text, strlen(text)));
-        for (; *text; text++)
-                require((unsigned char) *text >= ' ' || *text == '\n');
-        require(instances.n <= json_array_size(json));
-        VEC_FOREACH(instance, &instances)
-                require(oracle_sid_is_valid(instance->sid) && *instance->home == '/');
-}
+/* ---- all JSON ---- */
 
 static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
         json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
@@ -174,8 +157,6 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
                 read_gathered(arena, json);
         else if (json && kind == 'l')
                 read_learned(arena, json);
-        else if (json && kind == 'o')
-                read_entries(arena, json);
         json_decref(json);
 }
 
@@ -200,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        if (strchr("fola", *data))
+        if (strchr("fl", *data))
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
                 read_size(arena, fuzz_text(arena, data + 1, size - 1));

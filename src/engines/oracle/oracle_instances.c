@@ -28,8 +28,9 @@ static char *take_field(Arena *arena, const char **line) {
         return field;
 }
 
-static bool is_home(const char *path) {
-        return *path == '/' && text_is_utf8(path, strlen(path));
+/* Messages name it. */
+static bool is_home(Arena *arena, const char *path) {
+        return *path == '/' && text_equals(text_printable(arena, path), path);
 }
 
 OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
@@ -47,7 +48,7 @@ OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
                         const char *home = take_field(arena, &line);
                         const char *flag = take_field(arena, &line);
 
-                        if (oracle_sid_is_valid(sid) && *sid != '#' && is_home(home) &&
+                        if (oracle_sid_is_valid(sid) && *sid != '#' && is_home(arena, home) &&
                             !oracle_instances_find(&instances, sid))
                                 *vec_push(arena, &instances) = (OracleInstance){
                                         .sid = sid,
@@ -101,7 +102,7 @@ static const char *read_base(Arena *arena, const Sources *sources, const char *h
                 const char *entry = text_without_slashes(arena, take_field(arena, &rest));
                 const char *base = take_field(arena, &rest);
 
-                if (!text_equals(entry, home) || !is_home(base))
+                if (!text_equals(entry, home) || !is_home(arena, base))
                         continue;
                 take_field(arena, &rest);
                 *ret_is_read_only = *take_field(arena, &rest) == 'Y';
