@@ -410,13 +410,12 @@ const char *reader_ask(const Root *root, Arena *arena, const Person *person, uin
         *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
         if (*ret && recorder) {
                 /* A recording reader answers with both. */
-                json_t *both = *ret;
+                json_auto_t *both = *ret;
                 const json_t *recorded;
 
                 *ret = NULL;
                 if (json_unpack(both, "[Oo!]", ret, &recorded) >= 0)
                         recorded_from_json(recorder, arena, recorded);
-                json_decref(both);
         }
         return *ret ? NULL : READER_NO_ANSWER;
 }

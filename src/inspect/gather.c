@@ -54,17 +54,14 @@ bool gather_was_denied(const Figures *figures) {
 }
 
 static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Gathered *ret) {
-        json_t *json = NULL;
+        json_auto_t *json = NULL;
         const char *wrong = reader_ask(root, arena, errand->person,
                                        MIN(READER_USEC, deadline_left_usec(errand->deadline_usec)),
                                        run_errand, errand, &json);
 
         if (wrong)
                 return wrong;
-        int r = gathered_from_json(arena, json, ret);
-
-        json_decref(json);
-        return r < 0 ? READER_NO_ANSWER : NULL;
+        return gathered_from_json(arena, json, ret) < 0 ? READER_NO_ANSWER : NULL;
 }
 
 /* Sets the remedy for unreadable files. PERSON has tried to read them; NULL: this process's user has. */

@@ -22,13 +22,12 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
 
         for (size_t i = 0; i < ARRAY_LEN(paths) && root_is_host(root); i++) {
                 Person person;
-                json_t *text = NULL;
+                json_auto_t *text = NULL;
 
                 if (!root_exists(root, paths[i]))
                         continue;
                 owner_to_read(arena, paths[i], &person);
                 reader_ask(root, arena, &person, READER_USEC, read_lines, (void *) paths[i], &text);
                 overlay_put(overlay, paths[i], arena_strdup(arena, json_string_value(text) ?: ""));
-                json_decref(text);
         }
 }

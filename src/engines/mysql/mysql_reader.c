@@ -106,10 +106,6 @@ static const char *leading_version(Arena *arena, const char *text) {
         return version;
 }
 
-static void free_json(json_t **json) {
-        json_decref(*json);
-}
-
 /* The upgrade programs and the server itself write it: "10.11.6-MariaDB", or MySQL's mysql_upgrade_history, whose last
  * entry counts. It can be older than the server. */
 static const char *version_of_data(const Server *server, const char *data_directory,
@@ -123,7 +119,7 @@ static const char *version_of_data(const Server *server, const char *data_direct
 
                 if (text.error < 0)
                         continue;
-                CLEANUP(free_json) json_t *root = json_loadb(text.text, text.size, 0, NULL);
+                json_auto_t *root = json_loadb(text.text, text.size, 0, NULL);
                 const json_t *history = json_object_get(root, "upgrade_history");
                 const json_t *last = json_array_get(history, json_array_size(history) - 1);
                 const char *written = *text.text == '{'
@@ -178,7 +174,7 @@ static const char *read_persisted(const Server *server, const char *data_directo
         }
         if (text.error < 0)
                 return arena_printf(arena, "%s: cannot be read: %s", path, strerror(-text.error));
-        CLEANUP(free_json) json_t *root = json_loadb(text.text, text.size, 0, NULL);
+        json_auto_t *root = json_loadb(text.text, text.size, 0, NULL);
 
         if (!json_is_object(root))
                 return arena_printf(arena, "%s: not the JSON that MySQL writes", path);
