@@ -16,8 +16,7 @@ static void add_findings(Arena *arena, Report *report) {
                 proof_add_problems(proof, SEVERITY_ERROR, &problems);
         VEC_FOREACH(problem, &problems.list)
                 *vec_push(arena, &all) = (Finding){.diag = *problem};
-        VEC_FOREACH(finding, &report->checked->list)
-                *vec_push(arena, &all) = *finding;
+        vec_push_all(arena, &all, &report->checked->list);
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
                 VEC_FOREACH(finding, &all) {
                         const Diag *diag = &finding->diag;
@@ -35,54 +34,38 @@ static void add_findings(Arena *arena, Report *report) {
 
 /* ---- the verdict ---- */
 
-typedef struct Counts {
-        size_t n_barred;   /* may not start */
-        size_t n_degraded; /* may start without all of their pages */
-        size_t n_wrong;    /* do not run as planned */
-        size_t n_unknown;  /* run, and cannot be judged */
-        size_t n_hurting;
-        bool has_error, has_warning;
-} Counts;
-
-static Counts count(const Report *report) {
-        Counts counts = {.n_hurting = findings_count_hurting(report->checked)};
-
-        ARRAY_FOREACH(each, report->status->instances, report->status->n_instances) {
-                counts.n_barred += !verdict_lets_start(each->verdict);
-                counts.n_degraded += verdict_lets_start(each->verdict) &&
-                                     each->verdict != VERDICT_READY;
-        }
-        VEC_FOREACH(proof, &report->proofs->list) {
-                counts.n_unknown += proof->outcome == OUTCOME_UNKNOWN;
-                counts.n_wrong += proof->outcome != OUTCOME_UNKNOWN && !proof->is_as_planned;
-        }
-        VEC_FOREACH(finding, &report->findings) {
-                Severity severity = finding->diag.severity;
-
-                counts.has_error = counts.has_error ||
-                                   (severity == SEVERITY_ERROR && !rule_hurts(&finding->diag));
-                counts.has_warning = counts.has_warning || severity <= SEVERITY_WARNING;
-        }
-        return counts;
-}
-
 /* Adds "; may not start: 2". */
-static void say(Text *text, const char *what, size_t n) {
+static void say(Text *text, const char *what, uint64_t n) {
         if (n > 0)
-                text_printf(text, "; %s: %zu", what, n);
+                text_printf(text, "; %s: %" PRIu64, what, n);
 }
 
 static void judge_all(Arena *arena, Report *report) {
-        const Counts counts = count(report);
+        const Status *status = report->status;
+        uint64_t n_barred = ARRAY_SUM(each, status->instances, status->n_instances,
+                                      !verdict_lets_start(each->verdict));
+        uint64_t n_degraded =
+                ARRAY_SUM(each, status->instances, status->n_instances,
+                          verdict_lets_start(each->verdict) && each->verdict != VERDICT_READY);
+        uint64_t n_wrong = VEC_SUM(proof, &report->proofs->list,
+                                   proof->outcome != OUTCOME_UNKNOWN && !proof->is_as_planned);
+        uint64_t n_unknown =
+                VEC_SUM(proof, &report->proofs->list, proof->outcome == OUTCOME_UNKNOWN);
+        uint64_t n_hurting = findings_count_hurting(report->checked);
         Text text = text_in(arena);
 
         if (report->status->n_instances == 0) {
                 report->verdict = REPORT_NOT_PLANNED;
                 text_add(&text, "No instance is in effect on this host yet");
         } else {
-                bool is_wrong = counts.n_barred + counts.n_wrong > 0 || counts.has_error;
-                bool is_fine = counts.n_degraded + counts.n_unknown + counts.n_hurting == 0 &&
-                               !counts.has_warning && report->wasted_bytes == 0;
+                bool is_wrong = n_barred + n_wrong > 0 ||
+                                VEC_ANY(finding, &report->findings,
+                                        finding->diag.severity == SEVERITY_ERROR &&
+                                                !rule_hurts(&finding->diag));
+                bool is_fine = n_degraded + n_unknown + n_hurting == 0 &&
+                               !VEC_ANY(finding, &report->findings,
+                                        finding->diag.severity <= SEVERITY_WARNING) &&
+                               report->wasted_bytes == 0;
 
                 report->verdict = is_wrong  ? REPORT_NOT_AS_PLANNED
                                   : is_fine ? REPORT_AS_PLANNED
@@ -90,14 +73,14 @@ static void judge_all(Arena *arena, Report *report) {
                 text_printf(&text, "Instances: %zu%s", report->status->n_instances,
                             report->verdict == REPORT_AS_PLANNED ? ", all as planned" : "");
         }
-        say(&text, "may not start", counts.n_barred);
-        say(&text, "start without all of their pages", counts.n_degraded);
-        say(&text, "do not use their pages as planned", counts.n_wrong);
-        say(&text, "cannot be judged", counts.n_unknown);
+        say(&text, "may not start", n_barred);
+        say(&text, "start without all of their pages", n_degraded);
+        say(&text, "do not use their pages as planned", n_wrong);
+        say(&text, "cannot be judged", n_unknown);
         if (report->wasted_bytes > 0)
                 text_printf(&text, "; %s of huge pages are not used",
                             format_size(arena, report->wasted_bytes));
-        say(&text, "findings that hurt at the next start", counts.n_hurting);
+        say(&text, "findings that hurt at the next start", n_hurting);
         text_add(&text, ".");
         report->sentence = text.string;
 }

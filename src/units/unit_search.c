@@ -100,8 +100,7 @@ static const char *find_nearest(Arena *arena, const Sources *sources, const Conf
         TEXT_FOREACH(pattern, arena, engine->units ? engine->units : "*.service", " ") {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
-                VEC_FOREACH(name, &found)
-                        *vec_push(arena, &names) = *name;
+                vec_push_all(arena, &names, &found);
         }
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
