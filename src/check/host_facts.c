@@ -11,7 +11,6 @@
 
 #define PATH_LIMITS      "/etc/security/limits.conf"
 #define PATH_LIMITS_DIR  "/etc/security/limits.d"
-#define CONFIG_LINES_MAX 4096
 #define CGROUP_DEPTH_MAX 16
 
 typedef struct Facts {
@@ -31,7 +30,7 @@ static char *read_line(const Facts *facts, const char *path) {
         SourceText text = source_read_kernel(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
 
-        return text.text ? source_line(facts->arena, &lines) : NULL;
+        return source_line(facts->arena, &lines);
 }
 
 static bool read_number(const Facts *facts, const char *path, uint64_t *ret) {
@@ -295,10 +294,8 @@ static void find_traps(Facts *facts, const char *directory, unsigned depth) {
 static void read_login_limits(const Facts *facts, const char *path) {
         Arena *arena = facts->arena;
         SourceText text = source_read(facts->sources, arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *line;
 
-        while (lines.number < CONFIG_LINES_MAX && (line = source_line(arena, &lines))) {
+        SOURCE_FOREACH(line, arena, lines, &text) {
                 const char *rest = arena_strndup(arena, line, strcspn(line, "#"));
                 LoginLimit limit = {.file = path, .line = lines.number};
 
@@ -368,10 +365,11 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                         ret->instances[i] = (InstanceFacts){
                                 unit, find_owner(&facts, instance, unit ? unit->file : NULL)};
         }
-        const char *uncounted = read_line(&facts, PATH_BOOT_UNCOUNTED);
+        const SourceText uncounted = source_read(sources, arena, PATH_BOOT_UNCOUNTED);
         const SourceNames names = source_list(sources, arena, PATH_LIMITS_DIR);
 
-        ret->boot_uncounted = uncounted ? text_printable(arena, uncounted) : NULL;
+        SOURCE_FOREACH(line, arena, lines, &uncounted)
+                ret->boot_uncounted = text_printable(arena, line);
         read_login_limits(&facts, PATH_LIMITS);
         VEC_FOREACH(name, &names)
                 if (text_ends_with(*name, ".conf"))

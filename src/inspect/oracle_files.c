@@ -7,11 +7,9 @@
 /* In the reader. JSON is UTF-8. */
 static json_t *read_lines(void *path, Arena *arena, HostSources *sources) {
         const SourceText file = source_read(&sources->sources, arena, path);
-        SourceLines lines = source_lines(&file);
         Text text = text_in(arena);
-        const char *line;
 
-        while ((line = source_line(arena, &lines)))
+        SOURCE_FOREACH(line, arena, lines, &file)
                 text_printf(&text, "%s\n",
                             text_is_utf8(line, strlen(line)) ? line : text_printable(arena, line));
         return json_string(text_string(&text));

@@ -99,6 +99,12 @@ SourceLines source_lines(const SourceText *text);
  * line. */
 char *source_line(Arena *arena, SourceLines *lines);
 
+/* Walks the lines of TEXT, also if it could not be read; LINES.number is the number of LINE. */
+#define SOURCE_FOREACH(line, arena, lines, text)                                           \
+        for (SourceLines lines = source_lines(text), *lines##_once = &lines; lines##_once; \
+             lines##_once = NULL)                                                          \
+                for (const char *line; (line = source_line((arena), &lines));)
+
 /* Returns "FILE:LINE", the origin of a setting. */
 char *source_origin(Arena *arena, const char *path, unsigned line);
 

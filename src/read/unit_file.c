@@ -296,12 +296,10 @@ static void read_line(Reader *reader, Place *place, const char *line) {
 
 /* Comments are allowed between continuation lines. */
 static void read_text(Reader *reader, const char *path, const SourceText *source) {
-        SourceLines lines = source_lines(source);
         Text whole = text_in(reader->arena);
         Place place = {.path = path};
-        const char *line;
 
-        while ((line = source_line(reader->arena, &lines))) {
+        SOURCE_FOREACH(line, reader->arena, lines, source) {
                 line += strspn(line, whitespace);
                 if (*line == '#' || *line == ';')
                         continue;

@@ -71,14 +71,14 @@ static void find_reset(const Root *root, Arena *arena, LoadedUnit *unit) {
         static const char key[] = "ExecStartPre";
 
         VEC_FOREACH(path, &unit->dropins) {
-                char *text, *line;
+                char *text;
                 size_t size;
 
                 if (root_read_file(root, arena, *path, SOURCE_BYTES_MAX, &text, &size) < 0)
                         continue;
-                SourceLines lines = source_lines(&(SourceText){.text = text, .size = size});
+                const SourceText file = {.text = text, .size = size};
 
-                while ((line = source_line(arena, &lines))) {
+                SOURCE_FOREACH(line, arena, lines, &file) {
                         line = text_strip(arena, line);
                         if (!text_starts_with(line, key) ||
                             !text_equals(text_strip(arena, line + strlen(key)), "="))

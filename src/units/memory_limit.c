@@ -10,16 +10,12 @@
 /* "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nsdelegate,memory_hugetlb_accounting 0 0" */
 bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
         SourceText text = source_read_kernel(sources, arena, PATH_MOUNTS);
-        SourceLines lines = source_lines(&text);
-        char *line;
 
-        while (text.text && (line = source_line(arena, &lines))) {
-                const char *rest = line;
-
-                text_next_word(arena, &rest, " ");
-                text_next_word(arena, &rest, " ");
-                if (text_equals(text_next_word(arena, &rest, " "), "cgroup2") &&
-                    strstr(rest, "memory_hugetlb_accounting"))
+        SOURCE_FOREACH(line, arena, lines, &text) {
+                text_next_word(arena, &line, " ");
+                text_next_word(arena, &line, " ");
+                if (text_equals(text_next_word(arena, &line, " "), "cgroup2") &&
+                    strstr(line, "memory_hugetlb_accounting"))
                         return true;
         }
         return false;
@@ -44,7 +40,7 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
 
                         SourceText text = source_read_kernel(sources, arena, limit.file);
                         SourceLines lines = source_lines(&text);
-                        char *line = text.text ? source_line(arena, &lines) : NULL;
+                        char *line = source_line(arena, &lines);
 
                         /* "max": no limit */
                         if (line && parse_u64(text_strip(arena, line), &limit.bytes) == 0)

@@ -42,11 +42,9 @@ static bool take_range(Arena *arena, const char **line, uint64_t *ret_first, uin
 void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *path,
                             uint64_t java_major, JvmOptions *ret, Diags *problems) {
         uint64_t major = java_major > 0 ? java_major : UINT64_MAX;
-        SourceLines lines = source_lines(text);
         size_t n_notes = 0;
-        char *line;
 
-        while ((line = source_line(arena, &lines))) {
+        SOURCE_FOREACH(line, arena, lines, text) {
                 const char *option = line;
                 uint64_t first = 0, last = UINT64_MAX;
 

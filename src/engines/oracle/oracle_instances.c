@@ -39,16 +39,15 @@ OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
 
         ARRAY_FOREACH(path, paths, ARRAY_LEN(paths)) {
                 SourceText text = source_read(sources, arena, *path);
-                SourceLines lines = source_lines(&text);
-                const char *line;
 
-                while (instances.n < INSTANCES_MAX && (line = source_line(arena, &lines))) {
+                SOURCE_FOREACH(line, arena, lines, &text) {
                         /* SID:ORACLE_HOME:FLAG, optionally with a comment. "*" is an entry without an instance. */
                         const char *sid = take_field(arena, &line);
                         const char *home = take_field(arena, &line);
                         const char *flag = take_field(arena, &line);
 
-                        if (oracle_sid_is_valid(sid) && *sid != '#' && is_home(arena, home) &&
+                        if (instances.n < INSTANCES_MAX && oracle_sid_is_valid(sid) &&
+                            *sid != '#' && is_home(arena, home) &&
                             !oracle_instances_find(&instances, sid))
                                 *vec_push(arena, &instances) = (OracleInstance){
                                         .sid = sid,
@@ -94,18 +93,15 @@ static const char *read_base(Arena *arena, const Sources *sources, const char *h
                              bool *ret_is_read_only) {
         const char *path = arena_printf(arena, "%s/install/orabasetab", home);
         SourceText text = source_read(sources, arena, path);
-        SourceLines lines = source_lines(&text);
-        char *line;
 
-        while ((line = source_line(arena, &lines))) {
-                const char *rest = line;
-                const char *entry = text_without_slashes(arena, take_field(arena, &rest));
-                const char *base = take_field(arena, &rest);
+        SOURCE_FOREACH(line, arena, lines, &text) {
+                const char *entry = text_without_slashes(arena, take_field(arena, &line));
+                const char *base = take_field(arena, &line);
 
                 if (!text_equals(entry, home) || !is_home(arena, base))
                         continue;
-                take_field(arena, &rest);
-                *ret_is_read_only = *take_field(arena, &rest) == 'Y';
+                take_field(arena, &line);
+                *ret_is_read_only = *take_field(arena, &line) == 'Y';
                 return text_without_slashes(arena, base);
         }
         return NULL;

@@ -13,15 +13,14 @@ static void find_installed(Finder *finder, const Engine *engine) {
         VEC_FOREACH(cluster, &clusters) {
                 const char *directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s/%s",
                                                      cluster->version, cluster->name);
-                const char *path = arena_printf(arena, "%s/start.conf", directory), *line;
+                const char *path = arena_printf(arena, "%s/start.conf", directory);
                 SourceText start = source_read(finder->sources, arena, path);
-                SourceLines lines = source_lines(&start);
                 const char *note = NULL;
 
-                while (!note && (line = source_line(arena, &lines))) {
+                SOURCE_FOREACH(line, arena, lines, &start) {
                         const char *word = text_strip(arena, line);
 
-                        if (TEXT_IS_ANY(word, "manual", "disabled"))
+                        if (!note && TEXT_IS_ANY(word, "manual", "disabled"))
                                 note = arena_printf(
                                         arena, "%s says '%s': its unit does not start it at boot",
                                         path, word);

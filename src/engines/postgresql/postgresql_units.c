@@ -231,12 +231,10 @@ typedef struct Place {
 /* Reads the first level below "postgresql:", which is not indented: plain values, without quotes and comment. */
 static void read_patroni_lines(Arena *arena, const SourceText *text, const Place *places,
                                size_t n) {
-        SourceLines lines = source_lines(text);
         bool is_within = false;
         size_t depth = 0;
-        const char *line;
 
-        while ((line = source_line(arena, &lines))) {
+        SOURCE_FOREACH(line, arena, lines, text) {
                 size_t indent = strspn(line, " ");
 
                 if (line[indent] == '\0' || line[indent] == '#')
