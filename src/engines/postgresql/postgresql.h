@@ -151,6 +151,8 @@ enum {
 };
 
 enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
+enum { HUGE_PAGES_OFF, HUGE_PAGES_ON, HUGE_PAGES_TRY };
+enum { SHARED_MEMORY_TYPE_MMAP, SHARED_MEMORY_TYPE_SYSV };
 
 /* Returns the newest major version that the formula knows. */
 uint64_t postgresql_newest_known(void);

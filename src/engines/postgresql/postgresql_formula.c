@@ -105,16 +105,12 @@ static int parse_count_or_auto(const char *value, uint64_t *ret) {
         return 0;
 }
 
-enum { HUGE_PAGES_OFF, HUGE_PAGES_ON, HUGE_PAGES_TRY };
-
 static int parse_huge_pages(const char *value, uint64_t *ret) {
         static const char *const words[] = {"off", "on", "try", NULL};
         int r = parse_word(value, words, ret);
 
         return r < 0 ? parse_switch(value, ret) : r;
 }
-
-enum { SHARED_MEMORY_TYPE_MMAP, SHARED_MEMORY_TYPE_SYSV };
 
 /* ---- settings ---- */
 

@@ -3,31 +3,29 @@
 /* What can go wrong with PostgreSQL and huge pages. Sources: src/backend/port/sysv_shmem.c and storage/ipc/ipci.c
  * (InitializeShmemGUCs), documentation of huge_pages; figures were measured on 15, 17 and 18. */
 
-#include "base/text.h"
 #include "check/rule_run.h"
-#include "model/names.h"
-
-#include <string.h>
+#include "engines/postgresql/postgresql.h"
 
 static const char postgres_asks[] =
         "the exact number: postgres -C shared_memory_size_in_huge_pages, with the server stopped";
 
-static bool is_value(const RuleInstance *instance, const char *name, const char *value) {
-        const Setting *setting = rule_setting(instance, name);
+/* Returns the value of a row of the formula's parameters; the server's default if it is not set or wrong. */
+static uint64_t value_of(const RuleInstance *instance, size_t row) {
+        const Parameter *parameter = &postgresql_parameters.rows[row];
+        const Setting *setting = rule_setting(instance, parameter->name);
+        uint64_t value = parameter->initial;
 
-        return setting && setting->value && strcasecmp(setting->value, value) == 0;
+        if (setting)
+                parameter_parse(parameter, setting->value, &value);
+        return value;
 }
 
 static bool takes_none(const RuleInstance *instance) {
-        const Setting *setting = rule_setting(instance, "huge_pages");
-        bool is_on;
-
-        return setting && parse_boolean(setting->value, &is_on) == 0 && !is_on;
+        return value_of(instance, HUGE_PAGES) == HUGE_PAGES_OFF;
 }
 
 static void find_try(RuleRun *run, const RuleInstance *instance) {
-        if (!instance->gathered ||
-            (rule_setting(instance, "huge_pages") && !is_value(instance, "huge_pages", "try")))
+        if (!instance->gathered || value_of(instance, HUGE_PAGES) != HUGE_PAGES_TRY)
                 return;
         rule_report(
                 run, rule_at_name(run, instance, "huge_pages"),
@@ -92,36 +90,28 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 }
 
 static void find_sysv(RuleRun *run, const RuleInstance *instance) {
-        if (!is_value(instance, "shared_memory_type", "sysv") || takes_none(instance))
+        if (value_of(instance, SHARED_MEMORY_TYPE) != SHARED_MEMORY_TYPE_SYSV ||
+            takes_none(instance))
                 return;
         rule_report(run, rule_at_name(run, instance, "shared_memory_type"),
                     "write shared_memory_type = mmap, which is the default",
                     "%s has shared_memory_type=sysv, with which PostgreSQL uses no huge pages: %s",
                     instance->config->name,
-                    is_value(instance, "huge_pages", "on") ? "with huge_pages=on it does not start"
-                                                           : "it silently takes small ones");
+                    value_of(instance, HUGE_PAGES) == HUGE_PAGES_ON
+                            ? "with huge_pages=on it does not start"
+                            : "it silently takes small ones");
 }
 
 /* ---- the page size ---- */
 
 static void find_pagesize(RuleRun *run, const RuleInstance *instance) {
         const Setting *setting = rule_setting(instance, "huge_page_size");
-        uint64_t planned = instance->planned->page_size_bytes, bytes = 0;
+        uint64_t planned = instance->planned->page_size_bytes;
+        uint64_t bytes = value_of(instance, HUGE_PAGE_SIZE); /* 0: the kernel's default size */
 
-        if (!instance->gathered || planned == 0 || takes_none(instance))
-                return;
-        if (setting) { /* in kB without a unit; 0 is the kernel's default size */
-                const char *size = text_strip(run->arena, setting->value);
-                bool is_number = *size && size[strspn(size, "0123456789")] == '\0';
-
-                if (is_number)
-                        size = arena_printf(run->arena, "%sK", size);
-                if (parse_size_bytes(size, &bytes) < 0)
-                        return;
-        }
         if (bytes == 0)
                 bytes = run->input->topology->default_page_size_bytes;
-        if (bytes == planned)
+        if (!instance->gathered || planned == 0 || takes_none(instance) || bytes == planned)
                 return;
         rule_report(run, rule_at_name(run, instance, "huge_page_size"),
                     arena_printf(run->arena,
