@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Databases for scenarios: the files that set one up, and the checks that it is well."""
+"""Databases for scenarios: the files that set one up, and checks that it works and uses huge pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from guestlib import *
 from scenario import Content
 
 
-# What an owner may have run in his unit in place of what we mean by it: LIAR INSTANCE PAGES TIMES.
+# A program that the owner of a database may run in its unit. It reports a false size: LIAR INSTANCE PAGES TIMES.
 LIAR = Path("/usr/local/bin/liar")
 LIAR_TEXT = r"""
 import json, socket, sys
@@ -25,13 +25,13 @@ for _ in range(int(sys.argv[3])):
     s.recv(65536)
 """
 
-# What Debian runs after each start of MariaDB, which takes a guest as long as the start: it looks for a version whose
-# tables are to be upgraded, and for accounts without a password.
+# Debian runs this program after each start of MariaDB: it searches for tables of an older version, and for accounts
+# without a password, which takes as long as the start.
 WITHOUT_INSPECTION: dict[str, Content] = {"/etc/mysql/debian-start": (0o755, "#!/bin/sh\n")}
 
 
 def installed_postgresql() -> int:
-    """The guest's version, in checks; a scenario's files are laid before anybody could ask."""
+    """The guest's version; for checks only, because a scenario's files are made before the boot."""
     return int(next(Path("/usr/lib/postgresql").iterdir()).name)
 
 
@@ -40,12 +40,12 @@ def postgresql_unit(version: int) -> str:
 
 
 def postgresql() -> str:
-    """The unit of the guest's own cluster, in checks."""
+    """The unit of the guest's cluster; for checks only."""
     return postgresql_unit(installed_postgresql())
 
 
 def postgresql_files(version: int, shared_buffers: str) -> dict[str, Content]:
-    """Debian's own cluster, started at boot, that has huge pages or does not start."""
+    """Debian's cluster, which is started at boot and fails without huge pages."""
     etc = f"/etc/postgresql/{version}/main"
     return {
         f"{etc}/start.conf": "auto\n",
@@ -58,7 +58,7 @@ def postgresql_files(version: int, shared_buffers: str) -> dict[str, Content]:
 def check_postgresql(
     version: int, shared_bytes: int, nodes: set[int], planned_page_bytes: int = DEFAULT_PAGE_BYTES
 ) -> None:
-    """It runs, answers, and has its shared memory on huge pages of these nodes."""
+    """PostgreSQL runs, answers, and has its shared memory on huge pages of these nodes."""
     name = postgresql_unit(version)
     wait_for(lambda: unit(name) != "activating", 60)
     if not check_equal(unit(name), "active", "PostgreSQL runs"):
@@ -67,9 +67,10 @@ def check_postgresql(
     answer = sh(psql(f"{fill}; SELECT count(*) FROM t"))
     check(answer.stdout.split()[-1:] == ["50000"], "PostgreSQL answers a query", said(answer))
     pid = unit(name, "MainPID")
-    shared = [one for one in hugetlb_mappings(pid) if one.sizes["Size"] >= shared_bytes]
-    if check(shared, "PostgreSQL's shared memory is hugetlb", large(pid)):
-        page_bytes = shared[0].sizes["KernelPageSize"]
+    found = hugetlb_mappings(pid)
+    shared = [one for one in found if one.size >= shared_bytes]
+    if check(shared, "PostgreSQL's shared memory is hugetlb", found):
+        page_bytes = shared[0].page_bytes
         text = f"PostgreSQL's pages are of {planned_page_bytes // MIB} MiB"
         check_equal(page_bytes, planned_page_bytes, text)
         used = used_nodes(shared)
@@ -80,8 +81,8 @@ def check_postgresql(
 class Charged:
     """The pages of 2 MiB of a unit, as the kernel counts them for its control group."""
 
-    used: dict[int, int]  # by node; nodes without any left out
-    promised: int  # reserved, and not touched yet
+    used: dict[int, int]  # by node, without nodes that have none
+    promised: int  # reserved, not touched yet
 
 
 def charged(name: str) -> Charged:
@@ -96,27 +97,25 @@ def charged(name: str) -> Charged:
 
 
 def mapped_pages(name: str) -> int:
-    """Huge ones of the unit's main process."""
-    return sum(one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID"))) // (DEFAULT_PAGE_BYTES)
+    """The huge pages that the main process of a unit has mapped."""
+    return sum(one.size for one in hugetlb_mappings(unit(name, "MainPID"))) // (DEFAULT_PAGE_BYTES)
 
 
 def figure(name: str) -> int:
-    """The pages that stand for the instance, which its gate has found out just now."""
+    """The pages granted to the instance, whose gate has just determined its size; 0 if it is not ready."""
     found = instance(name)
     return found["pagesGranted"] if found["verdict"] == "ready" else 0
 
 
-def large(pid: str) -> list[Mapping]:
-    return [one for one in mappings(pid) if one.sizes["Size"] >= 16 * MIB]
-
-
 def psql(statement: str) -> str:
-    return f'runuser -u postgres -- psql -XAtqc "{statement}"'
+    # Not Debian's /usr/bin/psql, which is a program in Perl.
+    program = f"/usr/lib/postgresql/{installed_postgresql()}/bin/psql"
+    return f'setpriv --reuid=postgres --regid=postgres --clear-groups {program} -XAtqc "{statement}"'
 
 
 def filling(shared_buffers_mib: int) -> str:
-    """Statements that make a table larger than PostgreSQL's buffers: a row for each block, and none of it written to the
-    log, for nobody crashes here."""
+    """Statements that make a table larger than PostgreSQL's buffers: a row for each block, none of it in the
+    write-ahead log."""
     rows = shared_buffers_mib * MIB // 8192 + 1000
     return (
         "CREATE UNLOGGED TABLE big (filler text); ALTER TABLE big ALTER filler SET STORAGE PLAIN; "
@@ -125,7 +124,7 @@ def filling(shared_buffers_mib: int) -> str:
 
 
 def drop_in(name: str) -> str:
-    """The text of the drop-in that hugeplan's generator wrote for a unit; "" if it wrote none."""
+    """The drop-in that hugeplan's generator wrote for a unit; "" if it wrote none."""
     try:
         return Path(f"/run/systemd/generator/{name}.d/10-hugeplan.conf").read_text()
     except FileNotFoundError:  # also while systemd reads its units

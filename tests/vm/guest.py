@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """One boot of a guest in qemu, and the disk that is kept from boot to boot.
 
-The guest sees three NVMe namespaces, told apart by their ids because Linux scans them in any
-order: 1 its root disk, 2 the payload (a tar), 3 room for the results (a tar). It speaks over its
-second serial port, one JSON object a line; its console only goes into a log.
+The guest has three NVMe namespaces: 1 is its root disk, 2 the payload (a tar), 3 has room for the results (a tar).
+Linux scans namespaces in any order, so the guest identifies them by their ids. The guest sends messages over its second
+serial port, one JSON object a line. Its console only goes into a log.
 
-Every temporary file is unlinked as soon as it is open, and qemu dies with this process, so nothing
-is left behind however a run ends.
+Each temporary file is unlinked as soon as it is open, and qemu is killed with this process, so nothing is left behind
+however a run ends.
 """
 
 from __future__ import annotations
@@ -29,33 +29,35 @@ from typing import Any, BinaryIO
 from image import ROOT_DEVICE, Image
 from scenario import Boot, Node, Scenario
 
-# From power-on to the guest's own first process, which takes 3 to 8 s. Now and then the kernel hangs
-# under emulation before it.
+# From power-on to the guest's first process, which takes 3 to 8 s. Under emulation the kernel sometimes hangs before
+# that.
 UP_LIMIT_SEC = 60
-# From power-on to the test's first word. A boot takes 5 to 15 s; a gate may hold it up for 90 s.
+# From power-on to the start of the checks. A boot takes 5 to 15 s; a gate may delay it by 90 s.
 BEGIN_LIMIT_SEC = 180
 POWER_OFF_LIMIT_SEC = 60
 QMP_LIMIT_SEC = 30
 RESULTS_BYTES = 64 << 20
 MIB = 1 << 20
 
-# Emulation wherever we run: a nested KVM is often there and often broken.
-ACCELERATOR = os.environ.get("HUGEPLAN_VM_ACCEL", "tcg,thread=multi")
+# Emulation on each host, because a nested KVM often exists and does not work.
+# One thread emulates both CPUs in turn: with a thread for each, the guest's CPUs wait for each other in loops, and
+# atomic instructions take longer, so that a boot takes a fifth more of processor time, and much more on a busy host.
+ACCELERATOR = os.environ.get("HUGEPLAN_VM_ACCEL", "tcg,thread=single")
 
-# A power of two, of which qemu is told the exponent.
+# A power of two; qemu takes its exponent.
 COUNTED_NSEC = 4
 COUNTED_ARGS = ("-accel", "tcg,thread=single", "-icount", f"shift={COUNTED_NSEC.bit_length() - 1}")
 
-# An old one: what AVX and its kin save a real processor is more to emulate, and a guest of "max" takes a
-# third longer. With pages of 1 GiB, and a source of random numbers for those who wait for one. Without
-# cmpxchg16b, which kernel 6.12 allocates memory with: under qemu 7.2 a boot now and then panicked right
-# behind it, with half a pointer in the flags register.
+# An old processor, because AVX takes longer to emulate than the instructions that it replaces: a guest with "max" takes
+# a third longer. With pages of 1 GiB, and with rdrand for programs that wait for random numbers. Without cmpxchg16b, by
+# which kernel 6.12 allocates memory: under qemu 7.2 a boot sometimes panicked right after that instruction, with half a
+# pointer in the flags register.
 CPU = "Nehalem,pdpe1gb=on,rdrand=on,cx16=off"
 
-# By architecture: qemu, its machine, and how a serial port is plugged in. The first two are ttyS0 and ttyS1.
+# By architecture: qemu, its machine, and the option that adds a serial port. The first two ports are ttyS0 and ttyS1.
 MACHINES = {
     "amd64": ("qemu-system-x86_64", ("-machine", "q35", "-cpu", CPU), ("-serial", "chardev:")),
-    # With pages of 16K, and without authenticated pointers, which take long to emulate.
+    # This processor has pages of 16K. It has no authenticated pointers, which take long to emulate.
     "arm64": (
         "qemu-system-aarch64",
         ("-machine", "virt,gic-version=3", "-cpu", "max,pauth=off,sve=off"),
@@ -74,7 +76,7 @@ KERNEL_ARGS = (
     "loglevel=4 panic=-1 mitigations=off edd=off raid=noautodetect audit=0 net.ifnames=0 "
     "tsc=unstable no_timer_check norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
 )
-# The second attempt at a boot that never reached its test tells what it does.
+# For the second attempt at a boot that did not reach its checks: systemd prints what it does.
 LOUD_KERNEL_ARGS = (
     "systemd.show_status=1 systemd.journald.forward_to_console=1 "
     "systemd.journald.max_level_console=info"
@@ -85,11 +87,11 @@ PR_SET_PDEATHSIG = 1
 
 
 class NotBegun(Exception):
-    """The guest panicked, hung or died before its test began: no verdict on what is tested."""
+    """The guest panicked, hung or ended before its checks began, which says nothing about hugeplan."""
 
 
 class Interrupted(Exception):
-    """The guest panicked, hung or died while its test ran: the test has failed."""
+    """The guest panicked, hung or ended while its checks ran: the scenario has failed."""
 
 
 class QmpError(Exception):
@@ -99,8 +101,7 @@ class QmpError(Exception):
 class Disk:
     """A copy-on-write chain over an image: one layer for each boot.
 
-    A layer is thrown away when its boot has to be done again, so a second attempt starts from the
-    same state as the first.
+    The layer is dropped before a second attempt at its boot, which so starts from the same state as the first one.
     """
 
     def __init__(self, image: Image, directory: Path, is_kept: bool = False) -> None:
@@ -117,7 +118,7 @@ class Disk:
 
     @property
     def descriptors(self) -> list[int]:
-        """What a child needs to open `name` and all that is below it."""
+        """The descriptors that a child process needs to open `name` and the layers below it."""
         return self._layers
 
     def add_layer(self) -> None:
@@ -152,7 +153,7 @@ class Disk:
 
 
 class Guest:
-    """A running guest. Closing it kills qemu, if that has not ended by itself."""
+    """A running guest. Closing it kills qemu, unless qemu has ended."""
 
     def __init__(
         self,
@@ -218,7 +219,7 @@ class Guest:
             end.close()
 
     def messages(self) -> Iterator[dict[str, Any]]:
-        """What the guest says, from its first word to its last and then until it is off."""
+        """The guest's messages, until the guest is off."""
         while True:
             message = self._receive()
             if message["event"] == "up":
@@ -242,12 +243,12 @@ class Guest:
         self._control.sendall(json.dumps(value).encode() + b"\n")
 
     def processor_msec(self) -> float:
-        """What emulation has cost so far, which depends less on how busy this host is than time does."""
+        """The processor time of qemu so far, which depends less than wall time on how busy this host is."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
     def qmp(self, command: str, **arguments: Any) -> Any:
-        """Runs a command of qemu's monitor: hot-plug, reset, and whatever else it knows."""
+        """Runs a command of qemu's monitor, such as one that plugs memory."""
         if self._monitor_lines is None:
             self._monitor_lines = self._monitor.makefile("rb")
             self._monitor_lines.readline()  # the greeting
@@ -262,7 +263,7 @@ class Guest:
         raise QmpError(f"{command}: qemu is gone")
 
     def unpack_results(self, directory: Path) -> None:
-        """The guest's evidence, as files; nothing where the guest could not leave any."""
+        """Writes the guest's evidence as files; none if the guest could not leave any."""
         self._results.seek(0)
         with (
             contextlib.suppress(tarfile.TarError),
@@ -274,7 +275,8 @@ class Guest:
                         shutil.copyfileobj(source, file)
 
     def _time_note(self, what: str) -> dict[str, Any]:
-        return {"event": "note", "text": f"{time.monotonic() - self._powered_on:.1f} s: {what}"}
+        used = "" if self._process.poll() is not None else f", {self.processor_msec() / 1000:.1f} s of a processor"
+        return {"event": "note", "text": f"{time.monotonic() - self._powered_on:.1f} s{used}: {what}"}
 
     def _receive(self) -> dict[str, Any]:
         while b"\n" not in self._lines:
@@ -282,7 +284,7 @@ class Guest:
                 self._control.settimeout(max(self._next_deadline() - time.monotonic(), 0.001))
                 data = self._control.recv(65536)
             except TimeoutError:
-                # Where a guest that hangs is: HLT=1 means idle and waiting, else it is busy at RIP.
+                # The registers show what a guest does that hangs: HLT=1 means that a CPU is idle, else it is busy at RIP.
                 with contextlib.suppress(QmpError, OSError):
                     registers = self.qmp("human-monitor-command", **{"command-line": "info registers -a"})
                     Path(f"{self._log_prefix}.processors.log").write_text(registers)
@@ -291,7 +293,7 @@ class Guest:
                 raise self._ended("panicked or powered off")
             self._lines += data
         line, self._lines = self._lines.split(b"\n", 1)
-        # Whatever else gets onto the line is not for us.
+        # Other programs may write to this port, too.
         with contextlib.suppress(ValueError):
             message = json.loads(line)
             if isinstance(message, dict) and "event" in message:
@@ -330,7 +332,7 @@ def _machine_args(scenario: Scenario) -> list[str]:
 
 
 def _processors(nodes: tuple[Node, ...]) -> str:
-    """A socket for each node that has CPUs, or Linux orders them anew."""
+    """A socket for each node that has CPUs, because Linux would number the nodes in another order otherwise."""
     cpus = [node.cpus for node in nodes if node.cpus]
     sockets = len(cpus) if len(set(cpus)) == 1 else sum(cpus)
     return f"{sum(cpus)},sockets={sockets},cores={sum(cpus) // sockets},threads=1"
@@ -342,7 +344,7 @@ def _numa_args(nodes: tuple[Node, ...]) -> list[str]:
     for number, node in enumerate(nodes):
         numa = f"node,nodeid={number}"
         if node.memory:
-            # Not reserved: a guest may be larger than this host, as long as nobody touches it all.
+            # Not reserved: a guest may have more memory than this host, as long as it does not touch all of it.
             backend = f"memory-backend-ram,id=memory{number},size={node.memory},reserve=off"
             arguments += ["-object", backend]
             numa += f",memdev=memory{number}"
@@ -354,7 +356,7 @@ def _numa_args(nodes: tuple[Node, ...]) -> list[str]:
 
 
 def _disk_args(disk: str, payload: str, results: str) -> list[str]:
-    # Nobody misses these disks after a crash of the host.
+    # These disks are not needed after a crash of the host.
     common = "if=none,cache=unsafe,discard=unmap"
     return [
         *("-drive", f"{common},id=root,format=qcow2,file={disk}"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a scenario's checks are written with. Runs inside the guest, as root.
+"""Functions for the checks of scenarios. They run in the guest, as root.
 
-Sizes are in bytes unless a name says pages; times are seconds since the kernel started, the clock
-of the journal's and systemd's monotonic time stamps. Nothing here changes the guest.
+Sizes are in bytes unless a name says pages. Times are seconds since the kernel started, as in the monotonic time stamps
+of the journal and of systemd. Nothing here changes the guest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 import traceback
 import tty
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,12 @@ SYSTEM_THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 _has_failed = False
 
+# Characters that may have a meaning for the shell.
+NOT_PLAIN = re.compile(r"[^\w\s./:@%+=,-]")
+
 
 def check(condition: object, text: str, detail: object = None) -> bool:
-    """One line of the result. `detail` is shown where the condition does not hold."""
+    """One line of the result. `detail` is shown if the condition is false."""
     global _has_failed
     _has_failed = _has_failed or not condition
     shown = None if condition or detail is None else str(detail)
@@ -54,12 +57,12 @@ def skip(text: str, reason: str) -> None:
 
 
 def note(text: str) -> None:
-    """A remark for who reads along (--verbose)."""
+    """A remark, shown with --verbose."""
     _control().send({"event": "note", "text": text})
 
 
 def ask_host(request: str) -> Any:
-    """What the host answers: see Boot.on_request."""
+    """The host's answer; see Boot.on_request."""
     _control().send({"event": "request", "name": request})
     return _control().receive()
 
@@ -69,8 +72,12 @@ def ask_host(request: str) -> Any:
 
 def sh(command: str, timeout_sec: float = 60) -> subprocess.CompletedProcess[str]:
     """Runs a shell command and waits for it, whatever its exit status."""
+    words = command.split()
+    # Without a shell if it has nothing to do, because a shell takes time to start under emulation.
+    is_plain = not NOT_PLAIN.search(command) and "=" not in words[0]
+    arguments = words if is_plain else ["sh", "-c", command]
     try:
-        return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=timeout_sec)
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=timeout_sec)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", f"no end within {timeout_sec} s")
 
@@ -96,23 +103,24 @@ def succeeds(command: str, text: str, timeout_sec: float = 60) -> subprocess.Com
 
 
 def systemctl(command: str, what: str | None = None) -> None:
-    """What systemd is told to do has to succeed."""
+    """Checks that a command of systemctl exits with 0."""
     succeeds(f"systemctl {command}", what or command, timeout_sec=120)
 
 
 def wait_for(condition: Callable[[], Any], timeout_sec: float = 30) -> Any:
-    """The first true value of `condition`, or its last one when the time is up. To ask takes
-    a fifth of the time at most, or others would have to wait for it."""
-    deadline = time.monotonic() + timeout_sec
+    """The first true value of `condition`, or its last one after `timeout_sec`. Calling it takes a fifth of the time at
+    most, and less the longer the wait is, because each call takes processor time."""
+    began = time.monotonic()
     while True:
         value, took = timed(condition)
-        if value or time.monotonic() >= deadline:
+        waited = time.monotonic() - began
+        if value or waited >= timeout_sec:
             return value
-        time.sleep(min(max(0.2, 4 * took), 1))
+        time.sleep(min(max(0.2, 4 * took, waited / 8), timeout_sec - waited + 0.01))
 
 
 def timed(action: Callable[[], Any]) -> tuple[Any, float]:
-    """What an action returns, and the seconds it took."""
+    """The result of an action, and the seconds that it took."""
     began = time.monotonic()
     return action(), time.monotonic() - began
 
@@ -125,19 +133,19 @@ def nodes() -> list[int]:
 
 
 def pool(node: int, counter: str = "nr_hugepages", page_bytes: int = DEFAULT_PAGE_BYTES) -> int | None:
-    """One of a node's counters of huge pages; None where the node has no pages of that size."""
+    """One of a node's counters of huge pages; None if the node has no pages of that size."""
     directory = SYSTEM_NODES / f"node{node}/hugepages/hugepages-{page_bytes // 1024}kB"
     return int((directory / counter).read_text()) if directory.exists() else None
 
 
 def pools(counter: str = "nr_hugepages", page_bytes: int = DEFAULT_PAGE_BYTES) -> dict[int, int]:
-    """A counter of every node that has pages of that size."""
+    """A counter of each node that has pages of that size."""
     found = ((node, pool(node, counter, page_bytes)) for node in nodes())
     return {node: count for node, count in found if count is not None}
 
 
 def meminfo(node: int | None = None) -> dict[str, int]:
-    """/proc/meminfo, or a node's own; sizes in bytes, counts as they stand."""
+    """/proc/meminfo, or that of a node; sizes in bytes, and counts."""
     path = Path("/proc/meminfo") if node is None else SYSTEM_NODES / f"node{node}/meminfo"
     values = {}
     for name, number, unit in re.findall(r"(\S+):\s+(\d+)( kB)?$", path.read_text(), re.MULTILINE):
@@ -146,18 +154,18 @@ def meminfo(node: int | None = None) -> dict[str, int]:
 
 
 def taken_pages() -> int:
-    """Of the default size: in use, or promised."""
+    """Pages of the default size that are in use or reserved."""
     host = meminfo()
     return host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
 
 
 def thp() -> str:
-    """The word in force in transparent_hugepage/enabled."""
+    """The value in effect of transparent_hugepage/enabled."""
     return _found(r"\[(\w+)\]", SYSTEM_THP.read_text())
 
 
 def kernel_thp_default() -> str:
-    """What this kernel was built to do where nobody tells it otherwise."""
+    """The default of this kernel's configuration."""
     config = Path(f"/boot/config-{os.uname().release}").read_text()
     return _found(r"(?m)^CONFIG_TRANSPARENT_HUGEPAGE_(ALWAYS|MADVISE)=y", config).lower()
 
@@ -171,38 +179,28 @@ def _found(pattern: str, text: str) -> str:
 
 @dataclass
 class Mapping:
-    """One mapping of a process, from smaps and numa_maps together."""
+    """One mapping of a process, from its maps and numa_maps. Its smaps take much longer in a guest."""
 
     start: int
-    path: str
-    sizes: dict[str, int] = field(default_factory=dict)  # "Size", "KernelPageSize", ...
-    flags: list[str] = field(default_factory=list)
-    policy: str = ""
-    node_pages: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def is_hugetlb(self) -> bool:
-        return "ht" in self.flags
+    size: int
+    policy: str
+    is_hugetlb: bool
+    page_bytes: int  # 0 if no page is touched
+    node_pages: dict[int, int]
 
 
 def mappings(pid: int | str) -> list[Mapping]:
-    found: dict[int, Mapping] = {}
-    current = Mapping(0, "")
-    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
-        if header := re.match(r"([0-9a-f]+)-[0-9a-f]+ \S+ \S+ \S+ \d+ *(.*)", line):
-            current = Mapping(int(header[1], 16), header[2])
-            found[current.start] = current
-        elif line.startswith("VmFlags:"):
-            current.flags = line.split()[1:]
-        elif size := re.match(r"(\w+):\s+(\d+) kB", line):
-            current.sizes[size[1]] = int(size[2]) * 1024
+    ranges = re.findall(r"(?m)^([0-9a-f]+)-([0-9a-f]+) ", Path(f"/proc/{pid}/maps").read_text())
+    sizes = {int(start, 16): int(end, 16) - int(start, 16) for start, end in ranges}
+    found = []
     for line in Path(f"/proc/{pid}/numa_maps").read_text().splitlines():
-        address, policy, *rest = line.split()
-        if mapping := found.get(int(address, 16)):
-            mapping.policy = policy
-            placed = re.findall(r"\bN(\d+)=(\d+)", " ".join(rest))
-            mapping.node_pages = {int(node): int(pages) for node, pages in placed}
-    return list(found.values())
+        address, policy, *words = line.split()
+        start = int(address, 16)
+        nodes = {int(node): int(pages) for node, pages in re.findall(r"\bN(\d+)=(\d+)", line)}
+        page_kib = re.search(r"kernelpagesize_kB=(\d+)", line)
+        page_bytes = int(page_kib[1]) * 1024 if page_kib else 0
+        found.append(Mapping(start, sizes.get(start, 0), policy, "huge" in words, page_bytes, nodes))
+    return found
 
 
 def hugetlb_mappings(pid: int | str) -> list[Mapping]:
@@ -217,7 +215,7 @@ def used_nodes(mapping_list: list[Mapping]) -> set[int]:
 
 
 def unit(name: str, unit_property: str = "ActiveState") -> str:
-    return output(f"systemctl show --property={unit_property} --value '{name}'")
+    return output(f"systemctl show --property={unit_property} --value {name}")
 
 
 def active_since(name: str) -> float:
@@ -231,7 +229,7 @@ def failed_units() -> list[str]:
 
 
 def journal(*arguments: str) -> list[dict[str, Any]]:
-    """This boot's entries, as journalctl selects them."""
+    """The entries of this boot that journalctl selects."""
     done = subprocess.run(
         ["journalctl", "--boot", "--output=json", *arguments], capture_output=True, text=True
     )
@@ -239,12 +237,12 @@ def journal(*arguments: str) -> list[dict[str, Any]]:
 
 
 def messages(*arguments: str) -> list[str]:
-    """Their texts alone."""
+    """The texts of these entries."""
     return [str(entry.get("MESSAGE")) for entry in journal(*arguments)]
 
 
 def told(name: str, *words: str) -> bool:
-    """Whether the log of a unit, or of those of a pattern, has a line with all of these words."""
+    """Whether the log of a unit, or of the units of a pattern, has a line with all of these words."""
     return any(all(word in line for word in words) for line in messages("-u", name))
 
 
@@ -260,7 +258,7 @@ def journal_time(pattern: str, *arguments: str) -> float | None:
 
 
 def hugeplan(arguments: str) -> Any:
-    """What `hugeplanctl ... --json=short` says, parsed; its exit status is a verdict, no error."""
+    """The output of `hugeplanctl ... --json=short`, parsed; its exit status is a verdict, no error."""
     done = sh(f"hugeplanctl {arguments} --json=short")
     try:
         return json.loads(done.stdout)
@@ -280,28 +278,32 @@ def instance(name: str) -> dict[str, Any]:
 
 
 def most_exposed(unit: str) -> float:
-    """Early in the boot other lines stand for some that are rated (docs/privilege.md): before 255 an inaccessible /dev
-    for PrivateDevices=, too."""
+    """The exposure that a unit may have. hugeplan.service starts early in the boot and has other lines instead of some
+    that systemd-analyze rates (docs/privilege.md); before systemd 255, also instead of PrivateDevices=."""
     if unit != "hugeplan.service":
         return 0.8
     return 1.5 if "\nInaccessiblePaths=/dev\n" in output(f"systemctl cat {unit}") else 1.3
 
 
-def check_units(*others: str) -> None:
-    """hugeplan's own units, and others by name or path, are such as systemd would have them. Who may look into others'
-    processes is not root, and who is root has no capability."""
-    listed = output("systemctl list-unit-files --plain --no-legend 'hugeplan[.-]*' | cut -d' ' -f1")  # no alias
-    units = " ".join([*listed.split(), *others])
-    done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")
+def check_verified(*units: str) -> None:
+    """systemd-analyze verify has nothing to say about these units, by name or path."""
+    done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {' '.join(units)}")
     silent = done.returncode == 0 and not (done.stdout + done.stderr).strip()
     check(silent, "systemd-analyze verify has nothing to say", said(done))
+
+
+def check_units(*others: str) -> None:
+    """hugeplan's units are valid and confined; others, by name or path, are valid. No unit is root and has a capability,
+    and the only capability of any is to inspect processes of others."""
+    listed = output("systemctl list-unit-files --plain --no-legend 'hugeplan[.-]*' | cut -d' ' -f1")  # no alias
+    check_verified(*listed.split(), *others)
     services = [name.replace("@.", "@x.") for name in listed.split()
                 if name.endswith(".service") and not name.startswith("hugeplan-vm")]
     properties = "Id,DynamicUser,User,CapabilityBoundingSet,AmbientCapabilities"
     shown = output(f"systemctl show --property={properties} {' '.join(services)}").split("\n\n")
     found = [dict(line.split("=", 1) for line in text.splitlines()) for text in shown]
     check_equal({one["Id"] for one in found}, set(services), "systemd knows all of them")
-    # Of one that is neither root's nor has a capability there is nothing to be confined.
+    # A unit that neither runs as root nor has a capability needs no confinement.
     confined = [one["Id"] for one in found if one["User"] in ("", "root") or one["AmbientCapabilities"]]
     done = sh(f"systemd-analyze security --no-pager {' '.join(confined)}")
     rated = re.findall(r"exposure level for (\S+): ([\d.]+)", done.stdout)
@@ -317,7 +319,7 @@ def check_units(*others: str) -> None:
 
 
 def instance_nodes(name: str) -> dict[int, int]:
-    """Where an instance's pages are, as hugeplan says; nodes that give none left out."""
+    """The nodes of an instance's pages according to hugeplan; without nodes that have none."""
     return {part["node"]: part["pages"] for part in instance(name)["nodes"] if part["pages"]}
 
 
@@ -370,7 +372,7 @@ def main() -> None:
     boot = json.loads((HOME / "boot.json").read_text())
     _control().send({"event": "begin"})
     _run_check(boot["scenario"], boot["number"], boot["limitSec"])
-    # It is read where something is wrong, and takes a second of emulation.
+    # The evidence is read after a failure only, and takes a second of emulation.
     if _has_failed or boot["isEvidenceKept"]:
         # The evidence, as a tar on the third NVMe namespace.
         results = Path("/run/vm-results")
@@ -386,5 +388,5 @@ def main() -> None:
         device = next(path for path in Path("/sys/block").glob("nvme*") if int((path / "nsid").read_text()) == 3)
         sh(f"tar -C {results} -cf /dev/{device.name} . && sync")
     _control().send({"event": "done"})
-    # The last boot's disk is thrown away; one that is booted again is shut down properly.
+    # A disk that is booted again needs a clean shutdown.
     sh("systemctl poweroff" if boot["isRebooted"] else "sync; systemctl poweroff --force --force")

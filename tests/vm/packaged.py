@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the scenarios of the DEB and of the RPM have in common: a host with a running PostgreSQL,
-one drop-in for it, and what no package may ever touch."""
+"""Functions for the scenarios of the DEB and of the RPM: a host with a running PostgreSQL and a description of it, and what
+a package must not change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from guestlib import *
 from memory import pool_file
 from scenario import Boot, Content, Node, Scenario
 
-# Of Debian 12 to 14: a configuration whose server does not exist is nobody's cluster.
+# The versions of Debian 12 to 14. The configuration of a server that does not exist is ignored.
 POSTGRESQL_VERSIONS = (15, 17, 18)
 SHARED_BYTES = 128 * MIB
 CONFIGURATION = Path("/etc/hugeplan.d")
@@ -28,7 +28,7 @@ DROP_IN = CONFIGURATION / "20-postgresql.conf"
 STATE = CONFIGURATION / ".boots"
 LIMITS = Path("/etc/security/limits.d/60-hugeplan.conf")
 GUARD = Path("/run/sysctl.d/zz-hugeplan.conf")
-SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # an administrator's own
+SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # of an administrator
 LIMIT_SEC = 1200  # a package manager is slow under emulation on a busy host
 UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
 
@@ -38,15 +38,15 @@ def database_unit() -> str:
 
 
 def host() -> tuple[object, ...]:
-    """All that hugeplan manages, as the kernel has it."""
+    """The kernel's settings that hugeplan manages."""
     settings = "kernel.shmmax kernel.shmall vm.hugetlb_shm_group vm.nr_overcommit_hugepages"
     return pools(), thp(), output(f"sysctl {settings}")
 
 
 def database() -> tuple[Any, ...]:
-    """What no package may change. Not the free pages: PostgreSQL may touch more of its own."""
+    """What a package must not change. Free pages are not part of it, because PostgreSQL may touch more pages."""
     pid = unit(database_unit(), "MainPID")
-    starts = [(one.start, one.sizes["Size"]) for one in hugetlb_mappings(pid)]
+    starts = [(one.start, one.size) for one in hugetlb_mappings(pid)]
     started = Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[19]  # proc(5), field 22
     return pid, started, starts, pools()
 
@@ -63,11 +63,11 @@ def check_dpkg(arguments: str, text: str) -> subprocess.CompletedProcess[str]:
 
 
 def check_known() -> None:
-    """What an installed package has made beyond its own files."""
-    check(sh("getent group hugetlb").returncode == 0, "the group hugetlb was made")
+    """What the installation has made besides the files of the package."""
+    check(sh("getent group hugetlb").returncode == 0, "the group hugetlb exists")
     known = output("journalctl --list-catalog")
-    check("The group hugetlb is missing" in known, "the journal knows the messages")
-    check_equal(list(CONFIGURATION.iterdir()), [], "/etc/hugeplan.d is there, and empty")
+    check("The group hugetlb is missing" in known, "the catalog has the messages")
+    check_equal(list(CONFIGURATION.iterdir()), [], "/etc/hugeplan.d exists and is empty")
 
 
 def check_enabled(expected: str = "enabled") -> None:
@@ -78,34 +78,34 @@ def check_enabled(expected: str = "enabled") -> None:
 
 def check_reserved() -> None:
     check_postgresql(installed_postgresql(), SHARED_BYTES, {0, 1})
-    check_equal(instance("postgresql")["verdict"], "ready", "its pages are reserved")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready")
     text = drop_in(database_unit())
-    check("hugeplanctl wait postgresql" in text, "its unit waits for them", text)
-    check(sum(pools().values()) > 0, "there are pools", pools())
-    check(GUARD.exists(), "and a guard that keeps systemd-sysctl from moving their pages")
+    check("hugeplanctl wait postgresql" in text, "its unit has a gate", text)
+    check(sum(pools().values()) > 0, "pages are reserved", pools())
+    check(GUARD.exists(), "the guard against systemd-sysctl exists")
     wait_for(lambda: unit("hugeplan-check.service") == "active")
 
 
 def check_without_hugeplan() -> None:
-    """The package is gone: the database lives on, and starts again."""
-    check(DROP_IN.exists() and STATE.exists(), "removal leaves the configuration and the state")
-    check_equal(drop_in(database_unit()), "", "the gate is gone with the package")
+    """The package is removed: the database runs, and can be restarted."""
+    check(DROP_IN.exists() and STATE.exists(), "the removal leaves the configuration and the state")
+    check_equal(drop_in(database_unit()), "", "the gate is removed with the package")
     running = [name for name in ("hugeplan.socket", "hugeplan.service") if unit(name) == "active"]
     check_equal(running, [], "hugeplan no longer runs")
-    # What an administrator wrote there, hugeplan no longer overrides.
-    check(not GUARD.exists(), "the guard against systemd-sysctl is gone")
+    # hugeplan no longer overrides the administrator's settings.
+    check(not GUARD.exists(), "the guard against systemd-sysctl is removed")
     before = pools()
     more = sum(before.values()) + 8
     SYSCTL.write_text(f"vm.nr_hugepages = {more}\n")
     output("systemctl restart systemd-sysctl.service")
-    check_equal(sum(pools().values()), more, "sysctl.d counts again")
+    check_equal(sum(pools().values()), more, "sysctl.d is in effect again")
     SYSCTL.unlink()
     for node, pages in before.items():
         pool_file(node).write_text(str(pages))
     systemctl(f"restart {database_unit()}", "PostgreSQL can be restarted without hugeplan")
     shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
-    check(shared, "PostgreSQL has huge pages without hugeplan, too")
-    check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL still answers")
+    check(shared, "PostgreSQL has huge pages without hugeplan")
+    check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL answers without hugeplan")
 
 
 def packaged_scenario(
@@ -114,7 +114,7 @@ def packaged_scenario(
     more_suites: tuple[str, ...] = (),
     files: dict[str, Content] | None = None,
 ) -> Scenario:
-    """Two boots: without huge pages if there are none, then with them or not at all."""
+    """Two boots. In the first one PostgreSQL starts without huge pages if there are none, in the second one it fails."""
     first, second = boots
     return Scenario(
         is_packaged=True,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from image import is_foreign
-from scenario import Content, Scenario
+from scenario import SYMLINK, Content, Scenario
 
 HERE = Path(__file__).resolve().parent
 GUEST_HOME = "/vm"
@@ -31,8 +31,8 @@ GUEST_MODULES = (
 TESTS = HERE.parent
 SOURCE = TESTS.parent
 
-# Linked statically, so that any guest runs them: /vm/NAME. One that is not in every guest is named by
-# the scenarios that want it (`tools`).
+# Tools in the guest, as /vm/NAME: linked statically, so that each guest can run them. A scenario names further ones by
+# `tools`.
 COMMON_TOOLS = ("pages",)
 TOOL_SOURCES = {
     "pages": [HERE / "tools/pages.c"],
@@ -40,20 +40,32 @@ TOOL_SOURCES = {
         {*TESTS.glob("model/*.c"), *SOURCE.glob("src/base/*.c")} - {TESTS / "model/model_root.c"}
     ),
 }
-# What lies beside them, in a directory of that name.
+# Files of a tool, in a directory of that name.
 TOOL_DATA = {"kernel-script": ("scripts", sorted(TESTS.glob("model/scripts/*.script")))}
 
-# Enabled as their own [Install] sections say, wherever a DESTDIR brings them.
+# Enabled as their [Install] sections say, if the DESTDIR contains them.
 HUGEPLAN_UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
 
-# Where a packaged scenario finds them; --packages DIR has each in a directory of that name.
+# Packages in the guest; --packages DIR has a directory for each age.
 GUEST_PACKAGES = f"{GUEST_HOME}/packages"
 PACKAGE_AGES = ("older", "newer")
 PACKAGE_FILES = {"deb": "hugeplan_*.deb", "rpm": "hugeplan-[0-9]*[!c].rpm"}  # no .src.rpm
 
 TEST_TARGET = "hugeplan-vm-test.target"
 
-TEST_UNITS = {
+# Debian's pg_ctlcluster without Perl, which takes longer to start under emulation than the server. The server logs to
+# the journal.
+PG_CTLCLUSTER = r"""#!/bin/sh
+shift # --skip-systemctl-redirect
+case $1 in -m) mode="-m $2"; shift 2 ;; esac
+version=${1%%-*} name=${1#*-}
+exec setpriv --reuid=postgres --regid=postgres --init-groups /usr/lib/postgresql/$version/bin/pg_ctl $mode \
+    --silent --pgdata=/var/lib/postgresql/$version/$name \
+    --options="-c config_file=/etc/postgresql/$version/$name/postgresql.conf" "$2"
+"""
+
+GUEST_FILES: dict[str, Content] = {
+    "/usr/bin/pg_ctlcluster": (0o755, PG_CTLCLUSTER),
     f"/etc/systemd/system/{TEST_TARGET}": """\
 [Unit]
 Description=Boot Test
@@ -72,13 +84,13 @@ Type=oneshot
 WorkingDirectory={GUEST_HOME}
 ExecStart=/usr/bin/python3 -c "import guestlib; guestlib.main()"
 """,
-    # Of the devices that are there from the start units wait for disks and lines only. To go through all of them,
-    # and to load a module for each that has one, is a sixth of a boot. What is plugged in later, udev is told as ever.
-    "/etc/systemd/system/systemd-udev-trigger.service.d/vm.conf": """\
-[Service]
-ExecStart=
-ExecStart=-udevadm trigger --action=add --subsystem-match=block --subsystem-match=tty
-""",
+    # No unit waits for a device that exists at boot. Events for all of them, and loading their modules, take a fifth of a
+    # boot. Devices that are plugged in later have their events.
+    "/etc/systemd/system/systemd-udev-trigger.service": (SYMLINK, "/dev/null"),
+    "/etc/systemd/system/systemd-modules-load.service": (SYMLINK, "/dev/null"),
+    # The checks read the journal of their own boot only.
+    "/etc/systemd/journald.conf.d/vm.conf": "[Journal]\nStorage=volatile\n",
+    "/etc/systemd/system/systemd-journal-flush.service": (SYMLINK, "/dev/null"),
 }
 
 
@@ -91,10 +103,10 @@ def write_payload(
     boot_number: int,
     is_evidence_kept: bool,
 ) -> None:
-    """Everything for one boot. What an earlier boot laid down is still there.
+    """Writes all files for one boot; files of an earlier boot are still on the disk.
 
-    `origin` is the DESTDIR, or the directory of packages where the scenario is packaged. The guest leaves
-    its evidence where a check has failed, or where it is kept in any case.
+    `origin` is the DESTDIR, or the directory of packages if the scenario is packaged. The guest leaves its evidence
+    after a failed check, or with `is_evidence_kept`.
     """
     boot = scenario.boots[boot_number]
     is_first = boot_number == 0
@@ -102,7 +114,7 @@ def write_payload(
     enable = list(boot.enable)
     if is_first:
         laid = {**scenario.files, **scenario.files_on.get(suite, {})}
-        files = {**TEST_UNITS, **_guest_modules(scenario_file), **laid, **files}
+        files = {**GUEST_FILES, **_guest_modules(scenario_file), **laid, **files}
         enable = [*scenario.enable, *enable]
         if not scenario.is_packaged:
             enable = [*[unit for unit in HUGEPLAN_UNITS if any(origin.rglob(f"systemd/system/{unit}"))], *enable]
@@ -122,7 +134,7 @@ def write_payload(
                 _add_packages(tar, origin)
             else:
                 tar.add(origin, arcname=".", filter=_as_root)
-            # They are compiled for this host.
+            # The tools are compiled for this host.
             for tool in () if is_foreign(suite) else (*COMMON_TOOLS, *scenario.tools):
                 _add_tool(tar, tool)
         for path, content in files.items():
@@ -130,7 +142,7 @@ def write_payload(
 
 
 def package_file(packages: Path, age: str, kind: str) -> Path | None:
-    """The one package of an age, without its debug symbols; None where there is not just one."""
+    """The package of an age, without debug symbols; None unless there is exactly one."""
     found = list((packages / age).glob(PACKAGE_FILES[kind]))
     return found[0] if len(found) == 1 else None
 
@@ -138,7 +150,7 @@ def package_file(packages: Path, age: str, kind: str) -> Path | None:
 def _add_packages(tar: tarfile.TarFile, packages: Path) -> None:
     for age in PACKAGE_AGES:
         for kind in PACKAGE_FILES:
-            # The RPMs are for a scenario that the plain run leaves out.
+            # The RPMs are for scenarios that run only with --all.
             if package := package_file(packages, age, kind):
                 _add_bytes(tar, f"{GUEST_PACKAGES}/{age}.{kind}", 0o644, package.read_bytes())
     _add_bytes(tar, f"{GUEST_PACKAGES}/systemd.rpm", 0o644, _built_rpm("systemd"))
@@ -178,8 +190,7 @@ def _built_rpm(name: str) -> bytes:
 
 
 def _prepare_script(enable: list[str], is_first: bool) -> str:
-    # As packages' scripts do; and /usr is as old as the payload's, so that systemd takes no boot for the first one after
-    # an update.
+    # As the scripts of packages do. The stamps keep systemd from handling the boot as the first one after an update.
     lines = ["systemd-sysusers", "touch /etc/.updated /var/.updated"] if is_first else []
     if enable:
         lines.append(f"SYSTEMD_OFFLINE=1 systemctl --quiet enable {' '.join(enable)}")
