@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""MariaDB and PostgreSQL by their own files, bound to the second node: nothing says how large they
-are, and it is reserved early what they take, where they are to have it, and nowhere else. Then MariaDB
-is bound no longer: what it may take from PostgreSQL is covered, and nothing more is. While both run, hugeplan is
-replaced by one that finds the state which an earlier or a later one left: nobody loses a page by it."""
+"""MariaDB and PostgreSQL are bound to the second node, with sizes from their own files. Their pages are reserved early, on
+that node only. Then MariaDB is no longer bound: the cover is as large as what it may take from PostgreSQL. While both
+run, hugeplan is replaced by one that finds the state of a later version: no unit loses a page."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,11 +24,11 @@ MEASURED = ("10.11.", "11.8.")  # of MariaDB
 NODE = 1
 CACHES = 16  # MiB, of each of the key caches
 BUFFER_POOL = 160
-# The pool, its alignment, two log buffers of 16 MiB, the key caches.
+# LEAST is the buffer pool and two log buffers of 16 MiB. FIGURE also has the alignment and the key caches.
 LEAST = (BUFFER_POOL + 2 * 16) * MIB // DEFAULT_PAGE_BYTES
 FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
 SHARED_BUFFERS = 128
-COLD = 60  # pages of one that touches none
+COLD = 60  # pages of a unit that touches none
 LEDGER = Path("/run/hugeplan/ledger")
 
 
@@ -37,30 +36,29 @@ def bound() -> None:
     reserved_early()
     mariadb()
     postgresql()
-    # Unbound beside bound.
     configure("20-mariadb", "[Instance]\nEngine=mariadb\n")
     reload_all()
     for turn in ("first", "second"):
-        systemctl(f"restart {MARIADB}", f"{turn}: it is restarted")
+        systemctl(f"restart {MARIADB}", f"{turn} restart of MariaDB")
         covered(turn)
         check_equal(takers(), {MARIADB}, f"{turn}: PostgreSQL is protected from it")
-    # The gate lets it start, and it fails before it has mapped a page.
+    # This unit passes its gate and fails before it has mapped a page.
     configure("30-fails", "[Instance]\nUnit=fails.service\nPages=150\n")
     reload_all()
-    check(sh("systemctl start fails.service").returncode != 0, "a third one fails at its start")
+    check(sh("systemctl start fails.service").returncode != 0, "a third unit fails after its gate")
     exposed = [one["text"] for one in status()["problems"] if one["id"] == "pages-exposed"]
-    check_equal((takers(), exposed), ({MARIADB}, []), "and is not said to take anybody's pages")
+    check_equal((takers(), exposed), ({MARIADB}, []), "status does not say that it may take pages")
     covered("failed")
     systemctl(f"stop {MARIADB}")
     covered("stopped")
-    check_equal(takers(), set(), "stopped: nobody is said to be protected from it")
+    check_equal(takers(), set(), "stopped: no cover is for MariaDB")
     over_other_versions()
-    check_units(MARIADB, postgresql_unit(installed_postgresql()))
+    check_verified(MARIADB, postgresql_unit(installed_postgresql()))
 
 
 def reserved_early() -> None:
     explained = hugeplan("explain mariadb")["sizes"][0]
-    check_equal(explained["pages"], FIGURE, "MariaDB's figure is that of its option files")
+    check_equal(explained["pages"], FIGURE, "MariaDB's size is that of its option files")
     for name in ("mariadb", "postgresql"):
         check_equal(instance(name)["verdict"], "ready", f"{name} is ready")
     pages = instance("postgresql")["pagesGranted"]
@@ -71,15 +69,15 @@ def mariadb() -> None:
     wait_for(lambda: unit(MARIADB) != "activating", 90)
     if not check_equal(unit(MARIADB), "active", "MariaDB runs"):
         return
-    check(active_since(MARIADB) > active_since("hugeplan.service"), "after hugeplan")
+    check(active_since(MARIADB) > active_since("hugeplan.service"), "MariaDB has started after hugeplan")
     gated(MARIADB, "mariadb")
     mapped = hugetlb_mappings(unit(MARIADB, "MainPID"))
-    check_equal(used_nodes(mapped), {NODE}, "every page of it is on its node")
-    pages = sum(one.sizes["Size"] for one in mapped) // DEFAULT_PAGE_BYTES
-    check(LEAST <= pages <= FIGURE, "InnoDB is huge, and nothing is missing", pages)
-    check(FIGURE - pages <= 3 + 3, "hardly anything is left over", pages)
+    check_equal(used_nodes(mapped), {NODE}, "all pages of MariaDB are on its node")
+    pages = sum(one.size for one in mapped) // DEFAULT_PAGE_BYTES
+    check(LEAST <= pages <= FIGURE, "MariaDB has its buffer pool on huge pages", pages)
+    check(FIGURE - pages <= 3 + 3, "hardly any page is left over", pages)
     version = output("mariadbd --version")
-    check(any(one in version for one in MEASURED), "of a version that was measured", version)
+    check(any(one in version for one in MEASURED), "the version of MariaDB is one that was measured", version)
 
 
 def postgresql() -> None:
@@ -89,26 +87,25 @@ def postgresql() -> None:
 
 
 def over_other_versions() -> None:
-    """As `dpkg -i` of a newer package has it: the daemon is stopped and another started."""
+    """As during an upgrade of the package: the daemon is stopped and another one started."""
     configure("30-fails", None)
     configure("40-cold", f"[Instance]\nUnit=cold.service\nPages={COLD}\n")
     reload_all()
-    systemctl(f"start cold.service {MARIADB}", "one that is confined to nothing starts, and MariaDB again")
+    systemctl(f"start cold.service {MARIADB}", "a unit that is bound to no node starts, and MariaDB again")
     check(wait_for(lambda: told("hugeplan.service", "mariadb: measured:"), 90), "MariaDB is counted")
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
     replaced("from a later version", later)
-    # All is given back.
-    systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all stop")
+    systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all units stop")
     for name in ("20-mariadb", "30-postgresql", "40-cold"):
         configure(name, None)
     reload_all()
     wait_for(lambda: not any(pools().values()), 20)
-    check_equal(set(pools().values()), {0}, "and without their files every page is given back")
+    check_equal(set(pools().values()), {0}, "without instances all pages are given back")
 
 
 def later(ledger: str) -> str:
-    """With more words in each line, and a record of another kind."""
+    """The ledger with more words in each line, and a record of another kind."""
     ledger = ledger.replace(" 1 1 ", " 9 1 ", 1).replace("\nend\n", "\nlater 1\nend\n")
     return ledger.replace("\n", " more 1\n").replace("end more 1", "end")
 
@@ -123,11 +120,11 @@ def replaced(when: str, written: Callable[[str], str]) -> None:
     check_equal(running(), pids, f"{when}: the databases run on")
     lowest = {node: low for node, (low, _) in seen.items()}
     check_equal(lowest, counts, f"{when}: no page is lost, at no time")
-    check_equal((owned(), pools()), (before, counts), f"{when}: each has what it had")
+    check_equal((owned(), pools()), (before, counts), f"{when}: each instance has its pages")
     exact = wait_for(promises_are_exact, 10)
-    check(exact, f"{when}: what is reserved is known exactly", status()["reserved"])
+    check(exact, f"{when}: status has the exact count of reserved pages", status()["reserved"])
     lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "/hugeplan/ledger" in line]
-    check_equal(lost, [], f"{when}: nothing is said to be lost")
+    check_equal(lost, [], f"{when}: the log has no complaint about the ledger")
 
 
 def running() -> list[str]:
@@ -135,7 +132,7 @@ def running() -> list[str]:
 
 
 def owned() -> object:
-    """What is whose: by pool, by instance, and what units keep."""
+    """The owners of pages: by pool, by instance, and what units keep."""
     now = status()
     return ([(one["node"], one["owned"], one["cover"]) for one in now["pools"]],
             [(one["name"], one["verdict"], one["pagesGranted"], one["nodes"], one["untilRestart"])
@@ -153,13 +150,13 @@ def takers() -> set[str]:
 
 
 def covered(when: str) -> None:
-    """Long before the daemon would look again by itself."""
+    """Within 10 s, which is long before the daemon looks again by itself."""
     wait_for(is_at_rest, 10)
-    check(is_at_rest(), f"{when}: every pool is plan and cover, exactly", status()["pools"])
+    check(is_at_rest(), f"{when}: each pool is exactly plan and cover", status()["pools"])
     lost = [one for one in status()["instances"] if one["verdict"] != "ready"]
-    check_equal(lost, [], f"{when}: all are ready")
+    check_equal(lost, [], f"{when}: all instances are ready")
     idle = [one for one in hugeplan("verify")["waste"] if one["kind"] == "idle"]
-    check_equal(idle, [], f"{when}: no page is called idle")
+    check_equal(idle, [], f"{when}: verify finds no idle page")
 
 
 def is_at_rest() -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Others write to the pools under a running PostgreSQL; each time they are as planned seconds later,
-who watches sees it, and PostgreSQL does not notice."""
+"""systemd's own Varlink client, varlinkctl, talks to hugeplan. Then others change the pools while PostgreSQL runs: each
+time hugeplan restores the plan within seconds and tells the clients that watch, and PostgreSQL is not affected."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from databases import check_postgresql, postgresql_files, postgresql_unit, psql
+from databases import check_postgresql, drop_in, postgresql_files, postgresql_unit, psql
 from guestlib import *
 from memory import reload, watched_pools
 from scenario import Boot, Node, Scenario
@@ -17,7 +17,7 @@ VERSION = 17
 POSTGRESQL = postgresql_unit(VERSION)
 SHARED_BUFFERS = 256  # MiB; PostgreSQL asks for some 140 pages
 PAGES, OTHER_PAGES = 160, 60
-# All on one node: whoever lowers and raises the pool of the whole host moves pages to the other one.
+# All pages are on one node, so a program that lowers and raises the pool of the whole host moves pages to the other one.
 NODES = (0, 1)
 NODE, PLANNED = 1, PAGES + OTHER_PAGES
 GUARD = "/run/sysctl.d/zz-hugeplan.conf"
@@ -25,40 +25,148 @@ WRECKER = "/etc/sysctl.d/50-wreck.conf"
 WRECKED = 10
 TUNED = "/etc/tuned/profiles/wreck/tuned.conf"
 TUNED_WRECKED = 12
-# Who keeps changing a pool is fought ever more slowly: 1, 2, 4, 8 s from one repair to the next.
+# If a pool is changed repeatedly, hugeplan restores it after growing pauses: 1, 2, 4, 8 s.
 HEAL_LIMIT_SEC = 20
+
+INTERFACE = "org.hugeplan.Manager"
+SOCKET = f"/run/hugeplan/{INTERFACE}"
+REGISTERED = f"/run/varlink/registry/{INTERFACE}"
+REPORT = "/run/systemd/report"
+REPORT_SOCKET = f"{REPORT}/{INTERFACE}"
+METRICS = "io.systemd.Metrics"
+AS_NOBODY = "runuser -u nobody --"
+
+
+def served() -> None:
+    times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
+    check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
+    check_equal(thp(), "never", "transparent huge pages are off")
+    check("hugeplanctl wait pg-main" in drop_in(POSTGRESQL), "PostgreSQL has its gate")
+    # PostgreSQL is not bound to its node, and pages that sysctl.d reserved on the other node are free for all.
+    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(NODES))
+    check_equal(persistent()[NODE], PLANNED, "the plan has won over sysctl.d at boot")
+    varlinkctl()
+    answers()
+    refuses()
+    reports_metrics()
+    heals()
+    stops_reporting()
+
+
+def varlinkctl() -> None:
+    for command, expected in (
+        (f"info {SOCKET}", INTERFACE),
+        (f"info {REGISTERED}", INTERFACE),
+        (f"introspect {SOCKET} {INTERFACE}", f"interface {INTERFACE}"),
+        (f"introspect {SOCKET} org.varlink.service", "interface org.varlink.service"),
+        (f"list-interfaces {SOCKET}", INTERFACE),
+    ):
+        done = sh(f"varlinkctl {command}")
+        check(done.returncode == 0 and expected in done.stdout, f"varlinkctl {command}", said(done))
+    succeeds(f"varlinkctl introspect {SOCKET} {INTERFACE} | varlinkctl validate-idl /dev/stdin", "the description is valid")
+    done = sh(f"varlinkctl list-methods {SOCKET}")
+    for method in ("Describe", "Wait", "Plan", "Reload"):
+        check(f"{INTERFACE}.{method}" in done.stdout.split(), f"{method} is listed", said(done))
+
+
+def answers() -> None:
+    described = call("Describe")
+    check_equal(described["pools"], status()["pools"], "Describe and hugeplanctl status agree")
+    waited = call("Wait", {"instance": "pg-main"})
+    check("ready" in json.dumps(waited), "Wait says that pg-main is ready", waited)
+    check("instances" in call("Plan"), "Plan answers")
+    before = pools()
+    call("Reload")
+    check_equal(pools(), before, "Reload of an unchanged plan changes nothing")
+    done = sh(f"timeout 3 varlinkctl --json=short --more call {SOCKET} {INTERFACE}.Describe '{{}}'")
+    check('"instances"' in done.stdout, "Describe with more answers at once", said(done))
+    succeeds(f"{AS_NOBODY} varlinkctl call {SOCKET} {INTERFACE}.Describe '{{}}'", "everyone may read")
+
+
+def refuses() -> None:
+    for who, method, parameters, error in (
+        ("", "Wait", {"instance": "nosuch"}, f"{INTERFACE}.NoSuchInstance"),
+        ("", "Wait", {"instance": 5}, "org.varlink.service.InvalidParameter"),
+        ("", "NoSuchMethod", {}, "org.varlink.service.MethodNotFound"),
+        (AS_NOBODY, "Reload", {}, "org.varlink.service.PermissionDenied"),
+    ):
+        command = f"{who} varlinkctl call {SOCKET} {INTERFACE}.{method} '{json.dumps(parameters)}'"
+        done = sh(command)
+        is_refused = done.returncode != 0 and error in done.stderr
+        check(is_refused, f"{method} {parameters} {who}: {error}", said(done))
+
+
+def reports_metrics() -> None:
+    """systemd asks for metrics from 260 on. On an older systemd the test makes the directory, and asks itself."""
+    check_equal(sh("systemctl is-enabled hugeplan-report.socket").stdout.strip(), "disabled", "the socket is disabled")
+    check(not Path(REPORT).exists(), "without the socket its directory does not exist")
+    Path(REPORT).mkdir()
+    check_equal(sh("systemctl start hugeplan-report.socket").returncode, 0, "the socket is started")
+    check(Path(REPORT_SOCKET).is_socket(), "the socket is where systemd looks for it")
+    done = sh(f"{AS_NOBODY} varlinkctl info {REPORT_SOCKET}")
+    check(METRICS in done.stdout, "it has the interface", said(done))
+    families = metrics("Describe")
+    check({each["type"] for each in families} == {"gauge", "string"}, "Describe returns the families", families)
+    found = metrics("List")
+    check(all(each["name"].startswith(f"{INTERFACE}.") for each in found), "names begin with the interface of the socket", found)
+    values = {(each["name"].rpartition(".")[2], each.get("object"), each.get("fields", {}).get("node")): each["value"]
+              for each in found}
+    check_equal(values["DaemonReached", None, None], 1, "the daemon was asked")
+    check_equal(values["DatabaseOutcome", "pg-main", None], "in-use", "the outcome of the database is known")
+    check_equal({node: values["PoolBytes", None, str(node)] for node in NODES},
+                {node: pages * DEFAULT_PAGE_BYTES for node, pages in pools().items()}, "the pools are in the metrics")
+    done = sh(f"varlinkctl call {REPORT_SOCKET} {METRICS}.List '{{}}'")
+    check("ExpectedMore" in done.stderr, "a call for one reply is refused", said(done))
+
+
+def stops_reporting() -> None:
+    check(wait_for(lambda: sh("systemctl is-active hugeplan-report.service").stdout.strip() == "inactive", 90),
+          "hugeplan-report.service has ended, unused")
+    check(metrics("List"), "a call starts it again")
+    sh("systemctl stop hugeplan-report.socket")
+    check(not Path(REPORT_SOCKET).exists(), "a stopped socket is removed")
+
+
+def metrics(method: str) -> list[dict]:
+    """The replies for a user without privileges."""
+    done = sh(f"{AS_NOBODY} varlinkctl --json=short --more call {REPORT_SOCKET} {METRICS}.{method} '{{}}'")
+    check(done.returncode == 0, f"varlinkctl call {method}", said(done))
+    return [json.loads(line) for line in done.stdout.replace("\x1e", "").splitlines()]
+
+
+def call(method: str, parameters: dict | None = None) -> dict:
+    arguments = json.dumps(parameters or {})
+    done = succeeds(f"varlinkctl --json=short call {SOCKET} {INTERFACE}.{method} '{arguments}'", f"varlinkctl call {method}")
+    return json.loads(done.stdout or "{}")
 
 
 def heals() -> None:
-    # It is not bound to its node, and what sysctl.d reserved on the other one is free for all.
-    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(NODES))
-    check_equal(persistent()[NODE], PLANNED, "what sysctl.d says has not won at boot")
     before = postgresql()
-    # Else the round of that look may find it before anybody is told.
+    # The daemon's next look for this count would restore the pool before it notices the change.
     check(wait_for(lambda: any("pg-main: measured:" in entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")), 60),
           "PostgreSQL is counted")
     with Watcher() as watcher:
         lowered_by(f"sysctl -w vm.nr_hugepages={WRECKED}")
-        # What PostgreSQL has mapped it has still, as surplus pages.
-        check(watcher.saw("other", "lost"), "who watches saw what was lost", watcher.verdicts)
+        # The pages that PostgreSQL has mapped become surplus pages.
+        check(watcher.saw("other", "lost"), "the watching client saw that pages were lost", watcher.verdicts)
         lowered_by("sysctl --system")
         guarded()
         lowered_by("systemctl start tuned.service")
         SYSTEM_THP.write_text("always")
         healed("THP set to always", lambda: thp() == "never", thp)
         ready_again = watcher.verdicts["pg-main"][-1:] == ["ready"]
-        check(ready_again, "who watches saw it ready again", watcher.verdicts)
+        check(ready_again, "the watching client saw the instance ready again", watcher.verdicts)
     told()
     history()
-    check_equal(postgresql(), before, "PostgreSQL has its process and its pages still")
-    check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "and its data")
-    check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan runs on")
-    # As long as pages are promised to PostgreSQL, those on the other node may be wanted.
-    note(f"as they lie in the end: {persistent()}")
+    check_equal(postgresql(), before, "PostgreSQL has its process and its pages")
+    check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "PostgreSQL has its data")
+    check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan was not restarted")
+    # Until PostgreSQL has stopped, hugeplan may keep pages of the other node for it.
+    note(f"pools at the end: {persistent()}")
     output(f"systemctl stop {POSTGRESQL}")
     reload()
     placed = {0: 0, NODE: PLANNED}
-    check_equal(persistent(), placed, "what was moved to the other node is not taken for others'")
+    check_equal(persistent(), placed, "pages that were moved to the other node do not count as pages of others")
 
 
 def persistent() -> dict[int, int]:
@@ -68,33 +176,33 @@ def persistent() -> dict[int, int]:
 
 def postgresql() -> tuple[str, list[tuple[int, int]]]:
     pid = unit(POSTGRESQL, "MainPID")
-    return pid, [(one.start, one.sizes["Size"]) for one in hugetlb_mappings(pid)]
+    return pid, [(one.start, one.size) for one in hugetlb_mappings(pid)]
 
 
 def lowered_by(command: str) -> None:
     with watched_pools(NODES) as seen:
         done = sh(command)
     check(done.returncode == 0, f"{command} runs", said(done))
-    check(seen[NODE][0] < PLANNED, f"{command}: it has done harm", seen)
+    check(seen[NODE][0] < PLANNED, f"{command}: the pool was lowered", seen)
     healed(command, lambda: persistent()[NODE] == PLANNED, persistent)
     check_equal(instance("pg-main")["verdict"], "ready", f"{command}: the instance is ready")
 
 
 def guarded() -> None:
-    """What packages do whenever they bring a file for sysctl.d."""
-    reload()  # or hugeplan might be giving back moved pages at that moment
+    """systemd-sysctl is restarted, as by packages with a file in sysctl.d."""
+    reload()  # hugeplan may still have to give back moved pages
     before = persistent()
     check(f"= {sum(before.values())}\n" in Path(GUARD).read_text(), "the guard has the sum")
     with watched_pools(NODES) as seen:
         done = sh("systemctl restart systemd-sysctl")
-    check(done.returncode == 0, "systemd-sysctl is started again", said(done))
+    check(done.returncode == 0, "systemd-sysctl is restarted", said(done))
     unmoved = {node: (count, count) for node, count in before.items()}
-    check_equal(seen, unmoved, "and moves no page, thanks to the guard")
+    check_equal(seen, unmoved, "systemd-sysctl moves no page")
 
 
 def healed(what: str, is_well: Callable[[], bool], found: Callable[[], object]) -> None:
     well, seconds = timed(lambda: wait_for(is_well, HEAL_LIMIT_SEC))
-    check(well, f"{what}: all is as planned again within seconds", found())
+    check(well, f"{what}: the plan is restored within seconds", found())
     note(f"{what}: after {seconds:.1f} s")
 
 
@@ -104,28 +212,28 @@ def told() -> None:
     counts = [(text, re.search(r"node \d has (\d+) pages of 2M instead of (\d+)", text)) for text in drifts]
     lowered = [text for text, count in counts if count and int(count[1]) < int(count[2])]
     check(lowered, "the log names the drift", logged)
-    check(all("hugeplanctl check" in text for text in lowered), "and where to look who did it", lowered)
+    check(all("hugeplanctl check" in text for text in lowered), "the log names the command that finds the cause", lowered)
     found = sh("hugeplanctl check").stdout
     for place in (f"{WRECKER}:2", f"{TUNED}:2"):
-        check(place in found, f"which names {place}", found)
-    check(any("transparent_hugepage" in one for one in drifts), "THP's drift, too", logged)
+        check(place in found, f"check names {place}", found)
+    check(any("transparent_hugepage" in one for one in drifts), "the log names the drift of transparent huge pages", logged)
 
 
 def history() -> None:
-    """Each event is an entry with the fields that hugepland(8) names."""
+    """Each event is an entry with the fields of hugepland(8)."""
     events = [json.loads(line) for line in output("journalctl -b -u hugeplan -o json").splitlines()]
     found = {event.get("HUGEPLAN_EVENT") for event in events}
-    check({"reserved", "ready", "drift", "repaired", "gate-passed"} <= found, "all of it is in the history", events)
+    check({"reserved", "ready", "drift", "repaired", "gate-passed"} <= found, "all events are in the journal", events)
     drift = next(event for event in events if event.get("HUGEPLAN_EVENT") == "drift" and event.get("HUGEPLAN_PAGES"))
     check(int(drift["HUGEPLAN_PAGES"]) < int(drift["HUGEPLAN_PAGES_BEFORE"]) and drift["HUGEPLAN_INSTANCE"],
-          "a drift with its figures", drift)
+          "the drift has its figures", drift)
     reserved = [(event["HUGEPLAN_NODE"], event["HUGEPLAN_PAGE_SIZE"]) for event in events
                 if event.get("HUGEPLAN_EVENT") == "reserved"]
-    check(reserved, "what was reserved, by node and size", events)
+    check(reserved, "the reserved pages have their node and size", events)
 
 
 class Watcher:
-    """A client that asked for every change."""
+    """A client that gets each change of the status."""
 
     def __enter__(self) -> "Watcher":
         self._file = open("/run/watched", "w+")
@@ -140,7 +248,7 @@ class Watcher:
 
     @property
     def verdicts(self) -> dict[str, list[str]]:
-        """Of each instance, what it was said to be, one after the other."""
+        """The verdicts of each instance, in order."""
         found: dict[str, list[str]] = {}
         for line in Path("/run/watched").read_text().splitlines():
             for one in json.loads(line)["instances"]:
@@ -164,11 +272,11 @@ SCENARIO = Scenario(
         "/etc/hugeplan.d/30-other.conf": f"[Instance]\nPages={OTHER_PAGES}\nNodes=1\n",
         WRECKER: f"# another's idea\nvm.nr_hugepages = {WRECKED}\n",
         TUNED: f"[sysctl]\nvm.nr_hugepages={TUNED_WRECKED}\n",
-        # By default it applies sysctl.d again afterwards, the guard last: no value of tuned's is left.
+        # By default tuned applies sysctl.d again afterwards, the guard last, so no value of tuned would be left.
         "/etc/tuned/tuned-main.conf": "reapply_sysctl = 0\n",
         "/etc/tuned/active_profile": "wreck\n",
         "/etc/tuned/profile_mode": "manual\n",
         **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
     },
-    boots=(Boot(heals),),
+    boots=(Boot(served),),
 )

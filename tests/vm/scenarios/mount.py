@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Mount=: a mount of its own for an instance, made once its reservation stands, with pages that
-nobody else can have; its gate takes them for its own. What is at a place already is left alone."""
+"""Mount=: a mount for one instance, which systemd mounts when the pages are reserved. The pages are earmarked, so no other
+process can take them, and the gate counts them for the instance. A path that is in use already is left alone."""
 
 from pathlib import Path
 
@@ -36,43 +36,40 @@ ExecStart=/usr/bin/python3 /vm/mapper.py {PLACE}/segment {PAGES}
 
 
 def mounted_and_used() -> None:
-    # Mounted at boot.
     check_equal(unit(MOUNT), "active", "the mount is there after boot, though no unit was started")
     options = output(f"findmnt -n -o FS-OPTIONS {PLACE}").strip().split(",")
     for option in ("pagesize=2M", f"size={SIZE}", f"min_size={SIZE}", "mode=770", "uid=1"):
-        check(option in options, f"it has {option}", options)
+        check(option in options, f"the mount has {option}", options)
     flags = output(f"findmnt -n -o VFS-OPTIONS {PLACE}")
-    check("nosuid" in flags and "nodev" in flags, "and no suid files, no devices", flags)
+    check("nosuid" in flags and "nodev" in flags, "the mount has nosuid and nodev", flags)
     check_equal(unit("hugeplan-wait@orders.service", "Result"), "success", "its gate was passed")
-    check(active_since(MOUNT) > active_since("hugeplan.service"), "after hugeplan")
+    check(active_since(MOUNT) > active_since("hugeplan.service"), "it was mounted after hugeplan started")
     check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "both instances have their pages")
     check_equal(instance("orders")["verdict"], "ready", "orders is ready")
-    check(as_user("daemon", f"touch {PLACE}/x && rm {PLACE}/x"), "its owner makes files there")
-    check(not as_user("games", f"touch {PLACE}/y"), "another user does not")
-    check(not as_user("games", f"ls {PLACE}"), "nor sees what is in it")
-    # Pages are earmarked.
-    check_equal(promised(), PAGES, "its pages are promised while nobody maps any")
-    check_equal(free(), PAGES + NEIGHBOURS, "and free")
+    check(as_user("daemon", f"touch {PLACE}/x && rm {PLACE}/x"), "its owner can make files there")
+    check(not as_user("games", f"touch {PLACE}/y"), "another user cannot make files there")
+    check(not as_user("games", f"ls {PLACE}"), "another user cannot list the files")
+    check_equal(promised(), PAGES, "its pages are reserved while no process maps any")
+    check_equal(free(), PAGES + NEIGHBOURS, "its pages are free")
     greedy = sh(f"timeout 5 {PAGES_TOOL} hold {NEIGHBOURS + 1}")
-    check(greedy.returncode != 0, "one page more than the neighbours' cannot be had", said(greedy))
-    # Gate lets it start.
+    check(greedy.returncode != 0, "another process cannot have its pages", said(greedy))
     started = sh("systemctl start orders.service")
-    check(started.returncode == 0, "the gate takes the earmarked pages for its own", said(started))
-    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "without reserving any anew")
+    check(started.returncode == 0, "the gate counts the earmarked pages for the instance", said(started))
+    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "the start reserves no more pages")
     touched = wait_for(lambda: promised() == 0, 60)
-    check(touched, "what its owner touches is promised no more", meminfo())
+    check(touched, "pages that are touched are no longer counted as reserved", meminfo())
     pid = unit("orders.service", "MainPID")
-    mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(pid))
-    check_equal(mapped, SIZE, "all of them are mapped")
-    check_equal(free(), NEIGHBOURS, "and the neighbours' pages are free")
+    mapped = sum(one.size for one in hugetlb_mappings(pid))
+    check_equal(mapped, SIZE, "all its pages are mapped")
+    check_equal(free(), NEIGHBOURS, "the pages of others are free")
     files_left_behind_are_its_own()
     a_restart_of_hugeplan_changes_nothing()
     places_that_are_taken()
     check_equal(instance("short")["verdict"], "refused", "short is refused")
-    check_equal(unit("srv-short.mount"), "inactive", "so its mount is not made")
-    check_equal(promised(), PAGES, "and earmarks none of the others' pages")
+    check_equal(unit("srv-short.mount"), "inactive", "short is not mounted")
+    check_equal(promised(), PAGES, "short earmarks no page of others")
     changed_mount_is_told()
-    check_units(f"/run/systemd/generator/{MOUNT}", "orders.service")
+    check_verified(f"/run/systemd/generator/{MOUNT}", "orders.service")
 
 
 def promised() -> int:
@@ -93,10 +90,10 @@ def problems(problem_id: str) -> list[str]:
 
 def files_left_behind_are_its_own() -> None:
     output("systemctl stop orders.service")
-    check_equal(free(), NEIGHBOURS, "stopped, it has left a file with all of its pages")
+    check_equal(free(), NEIGHBOURS, "the stopped unit has left a file with all its pages")
     started = sh("systemctl start orders.service")
-    check(started.returncode == 0, "and starts with them again", said(started))
-    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "without reserving any anew")
+    check(started.returncode == 0, "the unit starts with these pages again", said(started))
+    check_equal(sum(pools().values()), PAGES + NEIGHBOURS, "this start reserves no more pages")
     output("systemctl stop orders.service")
     output(f"systemd-run --unit=neighbour {PAGES_TOOL} reserve 30")
     started = sh("systemctl start orders.service")
@@ -128,31 +125,31 @@ def places_that_are_taken() -> None:
         ("by-unit", "this unit mounts the same path"),
     ):
         told = [one for one in problems("mount-taken") if f"mount of {name} " in one]
-        check(any(why in one for one in told), f"{name} is told that {why}", status()["problems"])
+        check(any(why in one for one in told), f"{name}: status says that {why}", status()["problems"])
         check_equal(instance(name)["verdict"], "ready", f"{name} has its pages")
-    check(not sh("findmnt /srv/files").stdout, "nothing is mounted over files")
-    check_equal(Path("/srv/files/precious").read_text(), "x\n", "they are there as they were")
-    check_equal(output("findmnt -n -o FSTYPE /srv/tmpfs").split(), ["tmpfs"], "fstab's stands")
+    check(not sh("findmnt /srv/files").stdout, "no mount hides the files")
+    check_equal(Path("/srv/files/precious").read_text(), "x\n", "the files are unchanged")
+    check_equal(output("findmnt -n -o FSTYPE /srv/tmpfs").split(), ["tmpfs"], "the mount of fstab is in effect")
     check_equal(unit("srv-unit.mount", "FragmentPath"), "/etc/systemd/system/srv-unit.mount",
-                "the administrator's unit counts")
+                "the administrator's unit is in effect")
     told = [one["MESSAGE"] for one in journal("SYSLOG_IDENTIFIER=hugeplan-generator")]
     for name in ("by-tmpfs", "by-unit"):
-        check(any(name in one for one in told), f"the kernel log has {name}, too", told)
+        check(any(name in one for one in told), f"the kernel log names {name}", told)
     check_equal(instance("no-owner")["verdict"], "invalid", "an owner that does not exist")
-    check("nobody-has-it" in instance("no-owner")["reason"], "is named", instance("no-owner"))
+    check("nobody-has-it" in instance("no-owner")["reason"], "the reason names the owner", instance("no-owner"))
 
 
 def changed_mount_is_told() -> None:
-    configure("40-no-owner", None)  # a reload takes no mistakes
+    configure("40-no-owner", None)  # a reload refuses mistakes
     configure("10-orders", config("min_size=100M"))
     reload()
     check(problems("dropin-missing"), "a changed Mount= needs a daemon-reload", status())
     output("systemctl daemon-reload")
     told = problems("mount-outdated")
-    check(any(f"min_size={SIZE} instead of" in one for one in told), "then a new mount", told)
+    check(any(f"min_size={SIZE} instead of" in one for one in told), "after a daemon-reload the mount is outdated", told)
     output(f"systemctl restart {MOUNT}")
-    check_equal(problems("mount-outdated"), [], "which is all that it takes")
-    check_equal(promised(), PAGES // 2, "now half of its pages are earmarked")
+    check_equal(problems("mount-outdated"), [], "a restarted mount is up to date")
+    check_equal(promised(), PAGES // 2, "half of its pages are earmarked")
 
 
 def config(options: str) -> str:

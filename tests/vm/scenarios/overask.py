@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Two instances ask a hundred times what there is. Written to the kernel as it stands, that kills
-the host; here one is refused, the other takes what can be spared, and the host lives. What that one has
-not mapped goes to a more important instance, and back to the host when others take its memory. Then it is an owner
-who asks for too much, by a gate that lies: it is believed within bounds, in the next boot as well."""
+"""Two instances ask for a hundred times the pages that the host has. Written to the kernel, such a count leaves no
+memory for the host. One instance is refused, the other gets what can be spared, and the host runs. Pages that the
+other one has not mapped go to a more important instance, and back to the host when others need memory. Then the owner
+of a database reports a size that is too large: hugeplan accepts it within bounds, in the next boot as well."""
 
 import subprocess
 import time
@@ -17,9 +17,9 @@ PAGES = 100_000
 SMALL = 60
 KEPT_FREE = 0.10  # KeepFree='s default
 EATER = "import time; taken = b'x' * ({} << 20); time.sleep(300)"
-AUTO_SHARE = 0.95  # AutoMemory=, more than KeepFree= leaves, so that who says so much gets a part
+AUTO_SHARE = 0.95  # AutoMemory=, more than KeepFree= leaves, so that a size of that much is granted in part
 BEYOND = 5000  # pages, of a host that has some 1,500
-OWN_BOUND = 512  # MiB, of Memory=auto: in the end
+OWN_BOUND = 512  # MiB, in Memory=auto: of the last boot
 LEARNED = CONFIG / "20-liar.conf.d/90-learned.conf"
 NEIGHBOUR = 120  # MiB, of each of two
 LEFT = 100 * MIB  # of MemAvailable, which is what is free less another 100 MiB that the kernel keeps for itself
@@ -35,22 +35,22 @@ def host_lives() -> None:
     for name, verdict, state in (("too-big", "refused", "failed"), ("greedy", "degraded", "active")):
         judged = instance(name)
         check_equal(judged["verdict"], verdict, f"{name} is {verdict}")
-        check(judged["reason"], f"{name} is told why", judged)
+        check(judged["reason"], f"{name} has a reason", judged)
         check_equal(judged["pagesWanted"], PAGES, f"{name}'s preference is on record")
         check_equal(unit(f"{name}.service"), state, f"{name}'s unit is {state}")
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
-    # What a part gives back, page by page, may come between the two.
-    check(wait_for(lambda: status_pools() == pools()), "status knows the kernel's pools", (status_pools(), pools()))
+    # Pages may be given back between the two reads.
+    check(wait_for(lambda: status_pools() == pools()), "status has the kernel's counts", (status_pools(), pools()))
     for node in nodes():
         reserved = pools()[node] * DEFAULT_PAGE_BYTES
         total = meminfo(node)["MemTotal"]
-        check(reserved > 0.5 * total, f"node {node} gave what it could spare", (reserved, total))
-        check(reserved <= (1 - KEPT_FREE) * total, f"node {node} kept some", (reserved, total))
+        check(reserved > 0.5 * total, f"node {node}: more than half of the memory is reserved", (reserved, total))
+        check(reserved <= (1 - KEPT_FREE) * total, f"node {node}: KeepFree= is not reserved", (reserved, total))
     left = meminfo()
     enough = KEPT_FREE / 2 * left["MemTotal"]
-    check(left["MemFree"] >= enough, "the host has memory left, now that it is up", left)
+    check(left["MemFree"] >= enough, "the host has memory left after the boot", left)
     check(not killed(), "nobody was killed for memory", killed())
-    # More important comes.
+    # An instance with a higher priority is added.
     part = granted("greedy")
     configure("30-small", SMALL_CONFIG)
     systemctl("daemon-reload")
@@ -68,7 +68,7 @@ def granted(name: str) -> int:
 
 
 def host_is_fed() -> None:
-    """Others take memory of what is left to the host: it has it back of what nobody has mapped."""
+    """Another process takes memory that is left to the host; hugeplan gives back pages that are not mapped."""
     before = sum(pools().values())
     eater = subprocess.Popen(["python3", "-c", EATER.format(80)])
     began = time.monotonic()
@@ -78,21 +78,21 @@ def host_is_fed() -> None:
         (before, pools(), meminfo()),
     )
     note(f"{before - sum(pools().values())} pages after {time.monotonic() - began:.0f} s")
-    check_equal(eater.poll(), None, "who took the memory has it")
+    check_equal(eater.poll(), None, "the process that took the memory runs")
     check_equal(instance("small")["verdict"], "ready", "small keeps its pages")
     eater.kill()
     check(not killed(), "nobody was killed for memory", killed())
-    # The next boot is another's.
-    output("systemctl disable too-big.service greedy.service 2>/dev/null")
+    output("systemctl disable --now too-big.service greedy.service small.service 2>/dev/null")
     for name in ("10-too-big", "20-greedy", "30-small"):
         configure(name, None)
+    owner_reports_too_much()
 
 
-# An owner's gate that lies
+# The owner reports a size that is too large
 
 
 def bound_pages() -> dict[int, int]:
-    """What all learned sizes together may have of each node."""
+    """The pages of each node that all learned sizes together may have."""
     return {node: int(AUTO_SHARE * meminfo(node)["MemTotal"]) // DEFAULT_PAGE_BYTES for node in nodes()}
 
 
@@ -105,7 +105,7 @@ def kept() -> str:
 
 
 def is_kept_free() -> bool:
-    """What is free, and what the kernel can have back at once, which MemAvailable has less its own reserves."""
+    """Free memory, and memory that the kernel can reclaim at once: MemAvailable without the kernel's own reserves."""
     found = meminfo()
     files = found["Active(file)"] + found["Inactive(file)"] - found["Mapped"]
     return found["MemFree"] + max(files, 0) + found["SReclaimable"] >= KEPT_FREE * found["MemTotal"]
@@ -118,33 +118,33 @@ def check_host(when: str) -> None:
     check(not killed(), f"{when}: nobody was killed for memory", killed())
 
 
-def lies() -> None:
+def owner_reports_too_much() -> None:
     configure("00-host", f"[Host]\nAutoMemory={AUTO_SHARE:.0%}\n")
     configure("20-liar", LIAR_CONFIG.format("auto"))
     reload_all()
     says(BEYOND)
-    systemctl("start liar.service", "more than the host has: it starts")
-    check_equal((kept(), sum(pools().values())), ("", 0), "it is not kept, and nothing reserved")
-    check_equal(instance("liar")["reasonId"], "beyond-bound", "and it is told why")
+    systemctl("start liar.service", "a size larger than the host: the unit starts")
+    check_equal((kept(), sum(pools().values())), ("", 0), "that size is not stored, and no page is reserved")
+    check_equal(instance("liar")["reasonId"], "beyond-bound", "status has the reason")
     most = sum(bound_pages().values()) - 2
     says(most)
-    systemctl("restart liar.service", "as much as he may say: it starts")
-    check(wait_for(lambda: f"Pages=2M:{most}\n" in kept(), 10), "that is believed", messages("-u", "hugeplan.service")[-10:])
+    systemctl("restart liar.service", "the largest size within the bound: the unit starts")
+    check(wait_for(lambda: f"Pages=2M:{most}\n" in kept(), 10), "that size is stored", messages("-u", "hugeplan.service")[-10:])
     part = granted("liar")
     note(f"{part} of {most} pages, {meminfo()['MemAvailable'] // MIB} MiB left")
-    check(sum(bound_pages().values()) / 2 < part < most, "it has what can be spared", (part, most))
-    check_host("a lie")
+    check(sum(bound_pages().values()) / 2 < part < most, "the instance has the pages that can be spared", (part, most))
+    check_host("false size")
     configure("30-small", SMALL_CONFIG)
     systemctl("daemon-reload")
     done = sh("hugeplanctl reload")
     check(done.returncode in (0, 3), "small is read", said(done))
     systemctl("start small.service", "small starts")
     check(granted("liar") < part, "the liar has fewer", (part, granted("liar")))
-    check_small_and_neighbours("beside a lie")
+    check_small_and_neighbours("false size")
 
 
 def check_small_and_neighbours(when: str) -> None:
-    """Who is more important has its pages, and services that want memory have it."""
+    """The instance with a higher priority has its pages, and other services get memory."""
     check_equal((instance("small")["verdict"], granted("small")), ("ready", SMALL), f"{when}: small has its pages")
     check_host(when)
     for name in ("first", "second"):
@@ -158,11 +158,11 @@ def check_small_and_neighbours(when: str) -> None:
 
 
 def remembers_no_more_than_it_may() -> None:
-    """The next boot has the lie on disk, and hears it again."""
+    """The next boot reads the false size from disk, and the gate reports it again."""
     beyond = [node for node, most in bound_pages().items() if pools()[node] > most + SMALL]
     check_equal(beyond, [], "next boot: no node reserves more than its bound")
     check_equal(unit("liar.service"), "active", "next boot: the liar has started")
-    check_equal(unit("small.service"), "active", "next boot: so has small")
+    check_equal(unit("small.service"), "active", "next boot: small has started")
     check_small_and_neighbours("next boot")
     configure("00-host", None)
     configure("20-liar", LIAR_CONFIG.format(f"auto:{OWN_BOUND}M"))
@@ -171,16 +171,16 @@ def remembers_no_more_than_it_may() -> None:
 
 
 def bound_of_its_own() -> None:
-    """What was believed before the administrator said how far."""
-    check("Pages=2M:" in kept(), "bound: what was learned is on disk still", kept())
+    """The administrator has set a bound after the size was stored."""
+    check("Pages=2M:" in kept(), "bound: the learned size is still on disk", kept())
     most = OWN_BOUND * MIB // DEFAULT_PAGE_BYTES
     check(sum(pools().values()) <= most + SMALL, "bound: the boot reserves no more than that", pools())
     judged = instance("liar")
-    check_equal((granted("liar"), judged["reasonId"]), (0, "beyond-bound"), "bound: it has nothing, and is told why")
+    check_equal((granted("liar"), judged["reasonId"]), (0, "beyond-bound"), "bound: the instance has no page, and status has the reason")
     check_equal(unit("small.service"), "active", "bound: small has started")
     says(most)
-    systemctl("restart liar.service", "bound: with no more than that it starts")
-    check_equal(instance("liar")["verdict"], "ready", "bound: and has it")
+    systemctl("restart liar.service", "bound: with a size of the bound the unit starts")
+    check_equal(instance("liar")["verdict"], "ready", "bound: the instance has its pages")
     check_host("bound")
 
 
@@ -206,8 +206,7 @@ SCENARIO = Scenario(
     },
     enable=("too-big.service", "greedy.service"),
     boots=(
-        Boot(host_lives),
-        Boot(lies, limit_sec=600),
+        Boot(host_lives, limit_sec=900),
         Boot(remembers_no_more_than_it_may, enable=("liar.service", "small.service"), limit_sec=600),
         Boot(bound_of_its_own),
     ),
