@@ -13,20 +13,19 @@ from guestlib import *
 PAGES = HOME / "pages"
 CONFIG = Path("/etc/hugeplan.d")
 
-# Nearly all that is free in a node of 1G. Of its small pages one in eight is kept, and of these one
-# in ninety cannot be moved: half of the places for a huge page have none of those.
+# Nearly all free memory of a node of 1G. One in eight of its small pages is kept, and one in ninety of these cannot be
+# moved, so half of the places for a huge page have no page that cannot be moved.
 FRAGMENTED_MIB = 850
 KEPT_ONE_IN = 8
 PINNED_ONE_IN = 90
 LEFT_FREE = 64 * MIB
 
-
-# Where a witness leaves what it saw.
+# The pool counts that a witness unit found.
 WITNESS = Path("/run/witness")
 
 
 def pools_witness(order: str, page_bytes: int = DEFAULT_PAGE_BYTES) -> str:
-    """A unit, to be enabled, that notes down what is in the pools at one moment of early boot."""
+    """A unit, to be enabled, that writes the pool counts of one moment of early boot to WITNESS."""
     counts = f"{SYSTEM_NODES}/node*/hugepages/hugepages-{page_bytes // 1024}kB/nr_hugepages"
     return f"""\
 [Unit]
@@ -41,12 +40,12 @@ WantedBy=sysinit.target
 
 
 def witnessed() -> list[int]:
-    """Node by node, in the order of their names."""
+    """The pool counts in WITNESS, in the order of the nodes' names."""
     return [int(count) for count in WITNESS.read_text().split()]
 
 
 def pages_service(arguments: str) -> str:
-    """A unit that runs the tool `pages`, and counts as started once that has done its part."""
+    """A unit that runs the tool `pages`, and is active once that has its pages."""
     return f"""\
 [Service]
 Type=notify
@@ -56,8 +55,7 @@ TimeoutStartSec=100
 
 
 def start_pages(name: str, arguments: str, more: str = "") -> None:
-    """Runs the tool `pages` as NAME.service, with lines of its section more, and returns when it
-    has done its part."""
+    """Runs the tool `pages` as NAME.service, with more lines for its section, until that has its pages."""
     Path(f"/run/systemd/system/{name}.service").write_text(f"{pages_service(arguments)}{more}\n")
     output(f"systemctl daemon-reload && systemctl start {name}.service", timeout_sec=90)
 
@@ -67,13 +65,11 @@ def stop_pages(name: str) -> None:
 
 
 def fragment(node: int, is_cache_kept: bool) -> None:
-    """Leaves a node of 1G in pieces: small pages here and there, some of them not movable, and all
-    the rest full of page cache. Some 235 huge pages can be had then, but only by giving up cache and
-    moving what is movable.
+    """Fragments a node of 1G: small pages are scattered over it, some of them not movable, and the rest is full of page
+    cache. Some 235 huge pages can be had then, but only by dropping cache and moving pages.
 
-    is_cache_kept: it belongs to a service that is to keep it (MemoryMin=). The kernel takes none of
-    that to allocate, so that one write gets a quarter or less every time. Of common cache it is luck:
-    now a tenth, now, on a slow host, all.
+    is_cache_kept: the cache belongs to a service with MemoryMin=. The kernel reclaims none of that for an allocation, so
+    one write gets a quarter of the pages or less each time. Otherwise one write gets between a tenth and all.
     """
     start_pages("fragmenter", f"fragment {FRAGMENTED_MIB} {KEPT_ONE_IN} {PINNED_ONE_IN} {node}")
     sparse = Path("/var/tmp/sparse")
@@ -91,7 +87,7 @@ def pool_file(node: int, counter: str = "nr_hugepages") -> Path:
 
 @contextlib.contextmanager
 def watched_pools(nodes: Collection[int]) -> Iterator[dict[int, tuple[int, int]]]:
-    """Reads the pools of these nodes without pause; afterwards the lowest and highest counts."""
+    """Reads the pools of these nodes without pause; the dict gets the lowest and the highest counts at the end."""
     files = [str(pool_file(node)) for node in nodes]
     seen: dict[int, tuple[int, int]] = {}
     process = subprocess.Popen([PAGES, "lowest", *files], stdout=subprocess.PIPE, text=True)
@@ -108,7 +104,7 @@ def watched_pools(nodes: Collection[int]) -> Iterator[dict[int, tuple[int, int]]
 
 
 def configure(name: str, text: str | None) -> None:
-    """Writes a file of /etc/hugeplan.d, or takes it away; nobody is told."""
+    """Writes a file of /etc/hugeplan.d, or removes it; without a reload."""
     path = CONFIG / f"{name}.conf"
     if text is None:
         path.unlink()
@@ -117,11 +113,11 @@ def configure(name: str, text: str | None) -> None:
 
 
 def reload() -> str:
-    """What `hugeplanctl reload` says; it has to succeed."""
+    """The output of `hugeplanctl reload`, which has to succeed."""
     return succeeds("hugeplanctl reload", "hugeplanctl reload succeeds", timeout_sec=120).stdout
 
 
 def reload_all() -> str:
-    """systemd first: it has a gate, or other lines, of a unit's for what has changed."""
+    """Has systemd read its units again first, because gates and other lines of drop-ins may have changed."""
     systemctl("daemon-reload")
     return reload()

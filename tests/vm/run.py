@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Boots hugeplan for real: each scenario in a guest of its own, every check a line.
+"""Boots hugeplan in virtual machines: each scenario in a guest of its own, each check a line.
 
     tests/vm/run.py --destdir DIR [--packages DIR] [--foreign DIR] [--suite SUITE] [--all] [--jobs N] [--logs DIR]
                     [--keep] [--verbose] [SCENARIO...]
 
-The first DIR is what `meson install --destdir DIR` wrote; the second holds a DEB and an RPM each in
-older and in newer; the third is like the first, with a directory for each other architecture. None is ever changed.
-See README.md.
+The first DIR was written by `meson install --destdir DIR`. The second has a DEB and an RPM in each of its directories
+older and newer. The third has a directory like the first one for each other architecture. None of them is changed. See
+README.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-# Said before the imports: no __pycache__ in the source tree.
+# Set before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
 from debian_tree import DebianError  # noqa: E402
@@ -52,7 +52,7 @@ SCENARIOS = Path(__file__).resolve().parent / "scenarios"
 ATTEMPTS = 2
 SHOWN_LINES = 60
 
-# What in the journal is worth a look whatever the scenario; the units it names are added.
+# Lines of the journal that are shown after a failed boot, besides those of the scenario's units.
 RELEVANT = ("hugeplan(?!-vm)", "Failed to start", "Kernel panic", "Out of memory", "oom-kill", "segfault")
 
 
@@ -67,7 +67,7 @@ class Case:
 
 
 class Report:
-    """Prints the result as it comes, and counts."""
+    """Prints each result at once, and counts them."""
 
     def __init__(self, is_verbose: bool) -> None:
         self._is_verbose = is_verbose
@@ -111,7 +111,7 @@ class Report:
 
 
 class KeptReport(Report):
-    """Of one of several cases that run at once: kept together until it has ended."""
+    """The report of one of several cases that run at once: its lines are kept until the case has ended."""
 
     def __init__(self, is_verbose: bool) -> None:
         super().__init__(is_verbose)
@@ -161,7 +161,7 @@ def _origin(case: Case, options: argparse.Namespace) -> Path:
 
 
 def _run_at_once(cases: list[Case], options: argparse.Namespace, logs: Path, report: Report) -> None:
-    """In processes of their own, those that may take longest first."""
+    """Runs each case in a process of its own, those with the highest limits first."""
     by_length = sorted(cases, key=lambda case: -sum(one.limit_sec for one in case.scenario.boots))
     with ProcessPoolExecutor(options.jobs, initializer=die_with_parent) as pool:
         running = [
@@ -252,7 +252,7 @@ def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool
 
 
 def _processor_sec() -> float:
-    """Of all guests so far: how long a scenario takes depends on what else this host does."""
+    """The processor time of all guests so far, because wall time depends on what else this host does."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return children.ru_utime + children.ru_stime
 
@@ -285,7 +285,7 @@ class CaseRun:
                 self.report.remark(_relevant_journal(results, self.case.scenario))
 
     def _boot_with_retry(self, number: int, boot: Boot) -> None:
-        """A guest that dies before its test began gets another chance, loudly; no other does."""
+        """A guest that ends before its checks began is booted once more, and the output says so; no other guest is."""
         for attempt in range(1, ATTEMPTS + 1):
             log_prefix = self.directory / f"boot-{number + 1}.attempt-{attempt}"
             arguments = f"{KERNEL_ARGS} systemd.unit={TEST_TARGET} {boot.kernel_args}"

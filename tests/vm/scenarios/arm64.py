@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""arm64: pages of two sizes at once, beside what its kernels have by their base pages of 4K and of 16K. PostgreSQL has
-the same pages on both, which are the default of one only."""
+"""arm64: kernels with base pages of 4K and of 16K have different sizes of huge pages. Instances use two sizes at once.
+PostgreSQL has pages of the same size on both kernels, which is the default size on one of them only."""
 
 import mmap
 
@@ -46,7 +46,7 @@ def serves(sizes: dict[str, int], small: str) -> None:
 
 
 def page_tables() -> None:
-    """Those of the kernel for as much memory as the instance has are those of which hugeplan tells."""
+    """The page tables that hugeplan shows are those of the kernel for as much memory as the instance has."""
     base = mmap.PAGESIZE
     explained = output("hugeplanctl explain small")
     told = re.search(r"up to (\d+)K per session with pages of (\d+)K", explained)
@@ -58,7 +58,7 @@ def page_tables() -> None:
         for offset in range(0, SMALL_MEMORY, base):
             memory[offset] = 1
         taken = table_bytes() - before
-    # Its first and last table may be half used, and there are those above.
+    # The first and the last table may be partly used, and there are tables of higher levels.
     check(0 <= taken - int(told[1]) * KIB + base <= 4 * base, "and they are the kernel's", (told[1], taken))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A plan that keeps the host from booting does not keep it for ever: after three boots that failed,
-only what the last good one had is reserved. And in rescue mode nothing is."""
+"""After three failed boots hugeplan reserves only what the last good boot had, so that a plan cannot keep the host from
+booting. In rescue mode it reserves nothing."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ PROVEN = Path("/etc/hugeplan.d/.proven.json")
 RECORD_BYTES = 4096
 FILLER = Path("/filler")
 
-# The checks run in it, but multi-user.target is never reached: as in a boot that hangs half-way.
+# The checks run in this target, but multi-user.target is not reached, as in a boot that hangs.
 STUCK = """\
 [Unit]
 Requires=basic.target
@@ -23,8 +23,8 @@ AllowIsolate=yes
 """
 
 
-# A boot that dies early, without a sync, where the kernel's command line says when: as the first page is reserved, or
-# right after all of them.
+# The boot ends early, without a sync. The kernel command line says when: as soon as the first page is reserved, or after
+# all of them.
 LAST_WORDS = "hugeplan-vm: dead"
 DEATH = """\
 [Unit]
@@ -49,9 +49,9 @@ def good() -> None:
     check_equal(instance("old")["verdict"], "ready", "good boot: old is ready")
     noted = wait_for(lambda: failed_boots() == 0, 30)
     check(noted, "good boot: no failed boot is counted", unit("hugeplan-check.service"))
-    check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
+    check_equal(proven(), {"old": OLD}, "good boot: its pages are stored as proven")
     Path("/etc/hugeplan.d/20-new.conf").write_text(f"[Instance]\nPages={NEW}\n")
-    # All boots from here on are counted on a full disk.
+    # From here on all boots are counted on a full disk.
     nearly_all = int(output("df --output=avail -B1M / | tail -1")) - 8
     sh(f"fallocate -l {nearly_all}M {FILLER}; dd if=/dev/zero bs=4k oflag=append conv=notrunc of={FILLER}; sync")
     left = output("df --output=avail / | tail -1")
@@ -60,37 +60,37 @@ def good() -> None:
 
 def stuck(number: int) -> None:
     check_equal(unit("multi-user.target"), "inactive", f"failed boot {number}: it gets stuck")
-    check_equal(failed_boots(), number, f"failed boot {number}: is counted")
-    check_equal(sum(pools().values()), OLD + NEW, f"failed boot {number}: all is planned")
-    check_equal(proven(), {"old": OLD}, f"failed boot {number}: leaves what is proven")
+    check_equal(failed_boots(), number, f"failed boot {number}: the boot is counted")
+    check_equal(sum(pools().values()), OLD + NEW, f"failed boot {number}: all pages are reserved")
+    check_equal(proven(), {"old": OLD}, f"failed boot {number}: the proven pages are as before")
 
 
 def guarded() -> None:
     counts = failed_boots()
-    check(counts >= 3, "guarded: boots that died early were counted", str(counts))
-    check_equal(proven(), {"old": OLD}, "guarded: what was proven is still known")
+    check(counts >= 3, "guarded: boots that ended early were counted", str(counts))
+    check_equal(proven(), {"old": OLD}, "guarded: the proven pages are as before")
     check("boot-uncounted" not in output("hugeplanctl check || :"), "guarded: each boot was counted")
-    check_equal(instance("old")["verdict"], "ready", "guarded: what was proven is reserved")
+    check_equal(instance("old")["verdict"], "ready", "guarded: the proven instance is ready")
     new = instance("new")
-    check_equal(new["verdict"], "refused", "guarded: what was not is refused")
-    check_equal(new["reasonId"], "boot-guard", "guarded: for that reason")
-    check_equal(sum(pools().values()), OLD, "guarded: the kernel agrees")
+    check_equal(new["verdict"], "refused", "guarded: the other instance is refused")
+    check_equal(new["reasonId"], "boot-guard", "guarded: the reason is the boot guard")
+    check_equal(sum(pools().values()), OLD, "guarded: the pool has the proven pages")
     problems = [one["id"] for one in status()["problems"]]
-    check("boot-guard" in problems, "guarded: status says so", problems)
+    check("boot-guard" in problems, "guarded: status has the problem boot-guard", problems)
     alerts = [one["MESSAGE"] for one in journal("--unit=hugeplan.service", "--priority=alert")]
-    check(any("3 boots in a row" in one for one in alerts), "guarded: so does the log", alerts)
+    check(any("3 boots in a row" in one for one in alerts), "guarded: the log has an alert", alerts)
     succeeds("hugeplanctl reload", "guarded: reload")
-    check_equal(instance("new")["verdict"], "ready", "guarded: has everything planned again")
-    check_equal(sum(pools().values()), OLD + NEW, "guarded: and the kernel agrees")
+    check_equal(instance("new")["verdict"], "ready", "guarded: after a reload the other instance is ready")
+    check_equal(sum(pools().values()), OLD + NEW, "guarded: after a reload the pool has all pages")
 
 
 def rescue() -> None:
     check_equal(sum(pools().values()), 0, "rescue: nothing is reserved")
     check_equal(unit("hugeplan.service"), "active", "rescue: hugeplan runs")
     succeeds("hugeplanctl reload", "rescue: reload")
-    check_equal(sum(pools().values()), OLD + NEW, "rescue: reserves when asked to")
+    check_equal(sum(pools().values()), OLD + NEW, "rescue: a reload reserves all pages")
     boot = output("cat /proc/sys/kernel/random/boot_id")
-    check(counted()[4] != boot, "rescue: this boot neither fails nor proves anything")
+    check(counted()[4] != boot, "rescue: this boot is not counted")
 
 
 def counted() -> list[str]:
@@ -128,7 +128,7 @@ SCENARIO = Scenario(
         fatal_boot("before"),
         fatal_boot("after"),
         Boot(guarded),
-        # systemd goes by the last word, hugeplan by the first: so the checks can run.
+        # systemd uses the last of these arguments and hugeplan the first, so that the checks can run.
         Boot(rescue, kernel_args="rescue systemd.unit=hugeplan-vm-test.target"),
     ),
 )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""An image whose root nobody can write: hugeplan is a system extension, and its configuration a confext. Both are merged
-in the initrd, or by the host, which then starts the units that their release files name, and only those."""
+"""An image with a read-only root: hugeplan is a system extension, and its configuration a confext. Both are merged in the
+initrd, or by the host, which then starts only the units that their release files name."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ RELEASE_FILES = {
 MERGING = ("systemd-sysext.service", "systemd-confext.service")
 EXTENSIONS = {"usr": Path("/var/lib/extensions/hugeplan"), "etc": Path("/var/lib/confexts/hugeplan")}
 
-# What is written to /var is forgotten. With hugeplan_vm.merge extensions are merged as an initrd does it.
+# Writes to /var are lost at the end of the boot. With hugeplan_vm.merge the extensions are merged as in an initrd.
 INIT = """\
 #!/bin/sh
 eval "$(sed '$d' /usr/sbin/hugeplan-vm-init)"
@@ -38,7 +38,7 @@ exec /lib/systemd/systemd "$@"
 
 
 def moved() -> None:
-    """What is hugeplan's goes from the image into extensions; what the daemon has stored is left out."""
+    """Moves the files of hugeplan from the image into extensions, without the state of the daemon."""
     sh("systemctl stop hugeplan.socket hugeplan.service; rm -rf /etc/hugeplan.d/.* /etc/hugeplan.d/*.d")
     for tree, extension in EXTENSIONS.items():
         release = Path(RELEASE_FILES[tree])
@@ -54,7 +54,7 @@ def moved() -> None:
 
 def reserved() -> None:
     done = sh("touch /probe /usr/probe /etc/probe")
-    check_equal(done.stderr.count("Read-only file system"), 3, "nobody can write the root, /usr or /etc")
+    check_equal(done.stderr.count("Read-only file system"), 3, "the root, /usr and /etc are read-only")
     check("hugeplanctl wait pg" in drop_in(UNIT), "its gate is in place", drop_in(UNIT))
     check_equal(instance("pg")["verdict"], "ready", "it is ready")
     check_postgresql(VERSION, 64 * MIB, {0})
@@ -66,15 +66,15 @@ def reserved() -> None:
     others = [line for line in warned if "Read-only file system" not in line]
     check(warned and not others, "the only warnings are that nothing can be stored", warned)
     found = {one["id"] for one in hugeplan("check")["problems"]}
-    check_equal(found, {"boot-uncounted"}, "which is all that check finds")
+    check_equal(found, {"boot-uncounted"}, "check finds only that")
 
 
 def too_late() -> None:
-    check_equal(drop_in(UNIT), "", "merged after the generators have run, it has no gates")
+    check_equal(drop_in(UNIT), "", "merged after the generators have run, there is no gate")
     found = [one["remedy"] for one in hugeplan("check")["problems"] if one["id"] == "dropin-missing"]
-    check(len(found) == 1 and "daemon-reload" in found[0] and "extension" in found[0], "check says what helps", found)
+    check(len(found) == 1 and "daemon-reload" in found[0] and "extension" in found[0], "check has the remedy", found)
     systemctl("daemon-reload")
-    check("hugeplanctl wait pg" in drop_in(UNIT), "which does, in this boot", drop_in(UNIT))
+    check("hugeplanctl wait pg" in drop_in(UNIT), "a daemon-reload adds the gate in this boot", drop_in(UNIT))
     systemctl(f"restart {UNIT}")
     check_postgresql(VERSION, 64 * MIB, {0})
 

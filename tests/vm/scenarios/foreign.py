@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Others beside us: pages that were there before, pages that others hold, promised pages, thieves.
-Found pages stay, held and promised ones are never taken away, and what is stolen between the
-reservation and the start of a unit is made up for, or the thief named."""
+"""Pages and processes that hugeplan does not manage. Pages that existed before stay, and pages that other processes use
+or have reserved are not taken away. If another process takes pages between the reservation and the start of a unit,
+hugeplan adds pages or names that process."""
 
 from guestlib import *
 from memory import configure, pages_service, pool_file, reload, reload_all, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 FOUND = 50  # on each of two nodes, by the kernel command line
-SQUATTED = 20  # of them, held by another on node 0 before hugeplan starts
+SQUATTED = 20  # of them, used by another process on node 0 before hugeplan starts
 
 EARLY = """
 [Unit]
@@ -21,35 +21,33 @@ WantedBy=sysinit.target
 
 def beside_others() -> None:
     check_equal(pools(), {0: FOUND, 1: FOUND}, "hugeplan leaves existing pages where they are")
-    check_equal(held(), {0: SQUATTED, 1: 0}, "another holds some of them")
-    # Never below what was found.
+    check_equal(held(), {0: SQUATTED, 1: 0}, "another process uses some of them")
     service("first", "hold 45")
     planned("first", 45, 0)
-    check_equal(pools()[0], SQUATTED + 45, "the pool grows by what another holds of it")
+    check_equal(pools()[0], SQUATTED + 45, "the pool grows by the pages that the other process uses")
     systemctl("start first.service", "its unit starts")
-    check_equal(pools()[0], SQUATTED + 45, "and needs no more")
-    check_equal(held()[0], SQUATTED + 45, "so that both have theirs")
+    check_equal(pools()[0], SQUATTED + 45, "the start adds no page")
+    check_equal(held()[0], SQUATTED + 45, "both have their pages")
     gone("first")
     check_equal(held()[0], SQUATTED + 45, "removed while it runs, it keeps its pages")
     sh("systemctl stop first.service")
     reload()
-    check_equal(pools(), {0: FOUND, 1: FOUND}, "stopped, it leaves what was found, and no less")
-    check_equal(held(), {0: SQUATTED, 1: 0}, "and the other holds what it held")
-    # Promised pages stay.
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "stopped, the pools are as before")
+    check_equal(held(), {0: SQUATTED, 1: 0}, "the other process has its pages")
     planned("second", 200, 1)
-    check_equal(pools()[1], 200, "a larger one has the pool grow")
+    check_equal(pools()[1], 200, "the pool grows for a larger instance")
     start_pages("promised", "reserve 180")
     gone("second")
     free = sum(pools("free_hugepages").values())
-    check(free >= 180, "removed, it takes no page away that is promised to another", pools())
-    check(pools()[1] < 200, "but gives back the rest", pools())
+    check(free >= 180, "its removal takes no page that another process has reserved", pools())
+    check(pools()[1] < 200, "its removal gives back the rest", pools())
     sh("systemctl kill --signal=SIGUSR1 promised.service")
     touched = wait_for(lambda: sum(held().values()) == SQUATTED + 180, 20)
-    check(touched, "and the other gets every page that it was promised", (held(), pools()))
-    check_equal(unit("promised.service"), "active", "and lives")
+    check(touched, "the other process gets all pages that it has reserved", (held(), pools()))
+    check_equal(unit("promised.service"), "active", "the other process is not killed")
     stop_pages("promised")
     reload()
-    check_equal(pools(), {0: FOUND, 1: FOUND}, "then all is as it was found")
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "the pools are as they were at boot")
     stolen_pages_are_made_up_for()
     short_of_memory_the_thief_is_named()
     release_gives_back_its_own()
@@ -62,7 +60,7 @@ def held() -> dict[int, int]:
 
 
 def service(name: str, arguments: str) -> None:
-    """A unit with a gate, started by nobody yet."""
+    """A unit with a gate, not started."""
     with open(f"/etc/systemd/system/{name}.service", "w") as file:
         file.write(pages_service(arguments))
 
@@ -80,16 +78,16 @@ def gone(name: str) -> None:
 def stolen_pages_are_made_up_for() -> None:
     service("third", "hold 80")
     planned("third", 80, 1)
-    check_equal(pools()[1], 80, "third's pages stand")
+    check_equal(pools()[1], 80, "third's pages are reserved")
     start_pages("thief", "hold 30 2048 1")
-    check_equal(pool(1, "free_hugepages"), 50, "a thief takes some before its unit starts")
-    systemctl("start third.service", "the gate lets it start all the same")
-    check_equal(pools()[1], 110, "as the pool has grown by what was stolen")
+    check_equal(pool(1, "free_hugepages"), 50, "another process takes some before its unit starts")
+    systemctl("start third.service", "the unit starts")
+    check_equal(pools()[1], 110, "the pool has grown by the pages that were taken")
     check_equal(instance("third")["verdict"], "ready", "third is ready")
     sh("systemctl stop third.service")
     stop_pages("thief")
     gone("third")
-    check_equal(pools()[1], FOUND, "what was made up for is given back, too")
+    check_equal(pools()[1], FOUND, "the added pages are given back, too")
 
 
 def short_of_memory_the_thief_is_named() -> None:
@@ -98,19 +96,19 @@ def short_of_memory_the_thief_is_named() -> None:
     start_pages("thief", "hold 200 2048 1")
     pid = unit("thief.service", "MainPID")
     done = sh("systemctl start fourth.service", timeout_sec=120)
-    check(done.returncode != 0, "there is no memory to make up for so much", pools())
-    check_equal(unit("fourth.service"), "failed", "so the gate keeps fourth out")
+    check(done.returncode != 0, "there is no memory for as many pages", pools())
+    check_equal(unit("fourth.service"), "failed", "the gate keeps fourth from starting")
     told = [entry["MESSAGE"] for entry in journal("--unit=fourth.service", "_COMM=hugeplanctl")]
-    check(any("others use 200 pages of 2M" in one for one in told), "and says why", told)
+    check(any("others use 200 pages of 2M" in one for one in told), "the gate says how many pages others use", told)
     names = any("thief.service" in one and f"pid {pid}" in one for one in told)
-    check(names, "and who, in fourth's own journal", told)
+    check(names, "the gate names the unit and the process", told)
     logged = [one["MESSAGE"] for one in journal("--unit=hugeplan.service")]
-    check(any("fourth" in one for one in logged), "hugeplan's own log tells of it", logged)
+    check(any("fourth" in one for one in logged), "hugeplan's log names fourth", logged)
     of_fourth = [one["id"] for one in status()["problems"] if "fourth" in one["text"]]
-    check("taken" in of_fourth, "it is a problem of status by the name of 'taken'", status())
-    check_equal(pools()[1], 300, "what is left of its pages stays for it")
+    check("taken" in of_fourth, "status has the problem 'taken'", status())
+    check_equal(pools()[1], 300, "the pages of fourth stay in the pool")
     stop_pages("thief")
-    systemctl("start fourth.service", "without the thief it starts")
+    systemctl("start fourth.service", "without the other process it starts")
     sh("systemctl stop fourth.service")
 
 
@@ -118,13 +116,13 @@ def release_gives_back_its_own() -> None:
     planned("fifth", 60, 1)
     before = pools()
     succeeds("hugeplanctl release fourth", "release of fourth")
-    check_equal(pools()[1], before[1] - 300, "gives back its own pages and no more")
-    check_equal(instance("fifth")["verdict"], "ready", "fifth has its own still")
-    check_equal(held(), {0: SQUATTED, 1: 0}, "and the squatter")
+    check_equal(pools()[1], before[1] - 300, "release gives back its pages and no others")
+    check_equal(instance("fifth")["verdict"], "ready", "fifth has its pages")
+    check_equal(held(), {0: SQUATTED, 1: 0}, "the squatter has its pages")
     for name in ("fourth", "fifth"):
         configure(name, None)
     reload()
-    check_equal(pools(), {0: FOUND, 1: FOUND}, "without instances all is as it was found")
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "without instances the pools are as they were at boot")
 
 
 def surplus_is_not_added() -> None:
@@ -134,9 +132,9 @@ def surplus_is_not_added() -> None:
     check_equal(surplus, SQUATTED - 5, "node 0 has surplus pages: lowered while they are in use")
     planned("sixth", 120, 1)
     check_equal(pools()[1], 120, "growing node 1 gives exactly what is planned")
-    # The count of the whole host is straightened first, which makes the surplus pages in use persistent.
-    check_equal(pools()[0], SQUATTED, "and leaves node 0 what it has")
-    check(pool(0, "surplus_hugepages") in (0, surplus), "of one kind or the other", surplus)
+    # hugeplan sets the count of the whole host first, which makes the surplus pages in use persistent.
+    check_equal(pools()[0], SQUATTED, "node 0 has as many pages as before")
+    check(pool(0, "surplus_hugepages") in (0, surplus), "its pages in use are all persistent, or surplus as before", surplus)
     check_equal(instance("sixth")["verdict"], "ready", "sixth is ready")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What Debian's packages bring is found, described as `import --write` has it, and started with its pages:
-PostgreSQL by its cluster, MariaDB by its unit, Tomcat by the scripts that its unit starts; and an instance of
-MariaDB's template that nothing but its running tells of."""
+"""`import --write` finds and describes the servers of Debian's packages, which then start with their pages: PostgreSQL by
+its cluster, MariaDB by its unit, Tomcat by the scripts that its unit starts; and a running instance of MariaDB's
+template."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def suggestions() -> dict[str, dict]:
 
 
 def start_second() -> None:
-    """As its manual has it: a group of options, a directory, and `systemctl start`."""
+    """As in MariaDB's manual: a group of options, a directory, and `systemctl start`."""
     output("mariadb-install-db --user=mysql --datadir=/var/lib/mysql-second", timeout_sec=180)
     systemctl(f"start {SECOND}", "a second MariaDB runs by the template")
 
@@ -32,7 +32,7 @@ def java_home() -> str:
 
 
 def mapped_pages(name: str) -> int:
-    sizes = (one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID")))
+    sizes = (one.size for one in hugetlb_mappings(unit(name, "MainPID")))
     return sum(sizes) // DEFAULT_PAGE_BYTES
 
 
@@ -40,7 +40,7 @@ def check_server(name: str, pages: int) -> None:
     done = sh(f"systemctl restart {name}", timeout_sec=240)
     if not check(done.returncode == 0, f"{name} starts", said(done)):
         return
-    # Java maps its heap after its unit counts as started.
+    # Java maps its heap after its unit has become active.
     taken = wait_for(lambda: mapped_pages(name), 120)
     check(0 < taken <= pages, f"{name} takes no more than was found", (taken, pages))
     described = next(one for one in hugeplan("status")["instances"] if one["unit"] == name)
@@ -49,19 +49,19 @@ def check_server(name: str, pages: int) -> None:
 
 def found() -> None:
     start_second()
-    # As the package has it Tomcat takes no huge pages; what a script computes is told of.
+    # Tomcat uses no huge pages by default. import does not run a script that computes a size.
     found = suggestions()
     check(not found["tomcat10.service"]["path"], "Tomcat without large pages is not proposed")
     before = TOMCAT.read_text()
     TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
     why = suggestions()["tomcat10.service"]["reason"]
-    check("computed by a script" in (why or ""), "nor one whose heap a script computes", why)
+    check("computed by a script" in (why or ""), "Tomcat with a heap that a script computes is not proposed", why)
     TOMCAT.write_text(f'{before}JAVA_HOME={java_home()}\n'
                       'JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -XX:+UseG1GC -XX:ReservedCodeCacheSize=64m -Xmx64m"\n')
     told = hugeplan("import")
     names = [one["name"] for one in told["passedOver"]]
-    check("mariadb@bootstrap.service" in names, "and what was passed over", names)
-    check("postgresql.service" not in names, "but not Debian's unit for all clusters, which starts no server", names)
+    check("mariadb@bootstrap.service" in names, "import lists what it passed over", names)
+    check("postgresql.service" not in names, "Debian's unit for all clusters, which starts no server, is not listed", names)
     by_unit = suggestions()
     for name in UNITS:
         check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
@@ -74,18 +74,18 @@ def found() -> None:
 
 
 def becomes_exact(by_rule: int) -> None:
-    """Of Java what it had when it stopped is all that it takes, exactly so many the next time."""
+    """The pages that Java had when it stopped are its exact size for the next start."""
     unit_name = "tomcat10.service"
     taken = mapped_pages(unit_name)
     systemctl(f"stop {unit_name}", "Tomcat stops")
     name = next(one["name"] for one in hugeplan("status")["instances"] if one["unit"] == unit_name)
     exact = f"In effect: {taken} pages of 2M, measured: exact"
     check(wait_for(lambda: exact in output(f"hugeplanctl explain {name}")),
-          f"{by_rule} pages by the rule: what was seen is exact", output(f"hugeplanctl explain {name}"))
+          f"{by_rule} pages by the rule: the measured size is exact", output(f"hugeplanctl explain {name}"))
     systemctl(f"start {unit_name}", "Tomcat starts again")
     check_equal(next(one for one in hugeplan("status")["instances"] if one["name"] == name)["pagesWanted"], taken,
-                "with just as many")
-    check_equal(wait_for(lambda: mapped_pages(unit_name) == taken and taken, 120), taken, "all of which it takes again")
+                "it is granted the measured size")
+    check_equal(wait_for(lambda: mapped_pages(unit_name) == taken and taken, 120), taken, "it maps the same number of pages again")
 
 
 SCENARIO = Scenario(

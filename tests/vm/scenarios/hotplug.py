@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Memory comes and goes: a DIMM for a node that is too small, one that makes a node of its own, and
-that one is pulled again. Instances that wait for memory become ready by themselves, and so does a unit
-that is bound to a node which comes late. Whatever a line of a unit's drop-in asks for cannot be had, its
-gate runs and says what is missing; also where the kernel is told not to know of nodes."""
+"""Memory is plugged and unplugged: a DIMM for a node that is too small, and a DIMM that is a new node, which is removed
+again. Instances that wait for memory become ready without a reload, and a unit that is bound to the new node starts. If a
+group, a mount or a node of a drop-in does not exist, the gate still runs and names it; also with numa=off."""
 
 import re
 from typing import Any
@@ -17,7 +16,7 @@ GROWN_PAGES, NEW_PAGES = 250, 100
 POOL = 30 + 5 + 5  # of node 0
 BOUND, MOUNTED = "/etc/hugeplan.d/30-new.conf", "/etc/hugeplan.d/40-mounted.conf"
 DIMM_BYTES = 512 << 20
-# A busy host takes its time.
+# With room for a busy host.
 PATIENCE_SEC = 60
 
 
@@ -40,7 +39,7 @@ def comes_and_goes() -> None:
         judged = instance(name)
         found = (judged["verdict"], judged["reasonId"])
         check_equal(found, ("refused", reason), f"{name} is refused: {reason}")
-    check(f"node {NEW} " in instance("new")["reason"], "new is told which node", instance("new"))
+    check(f"node {NEW} " in instance("new")["reason"], "the reason of new names the node", instance("new"))
 
     gates_speak()
     output("systemctl start --no-block new.service")
@@ -51,44 +50,44 @@ def comes_and_goes() -> None:
     check(NEW in nodes(), "the second DIMM is a node of its own", nodes())
     ready("new", {NEW: NEW_PAGES})
     check(wait_for(lambda: unit("new.service") == "active", PATIENCE_SEC), "then its unit starts", told_by("new"))
-    check_equal(unit("new.service", "NRestarts"), "0", "which has waited in its gate")
+    check_equal(unit("new.service", "NRestarts"), "0", "the unit has waited in its gate")
     check("NUMAPolicy=bind" in set_lines("new.service"), "systemd has read its policy", set_lines("new.service"))
     mapped = hugetlb_mappings(unit("new.service", "MainPID"))
-    check_equal(used_nodes(mapped), {NEW}, "and all of it is there")
+    check_equal(used_nodes(mapped), {NEW}, "all its pages are on that node")
     output("systemctl stop new.service")
-    check_equal(pool(0), POOL, "and nobody else's pages have moved")
+    check_equal(pool(0), POOL, "the pages of others are where they were")
     goes("dimm-new")
 
 
 def gates_speak() -> None:
-    """Without the group, and without the mount, that their drop-ins would name."""
+    """The group and the mount that drop-ins name do not exist."""
     check("SupplementaryGroups=hugetlb" in set_lines("sysv.service"), "a unit has its group", drop_in("sysv.service"))
     output("groupdel hugetlb")
     left_out = wait_for(lambda: "# Without SupplementaryGroups=hugetlb" in drop_in("sysv.service"))
-    check(left_out, "once that is deleted systemd reads its units anew", drop_in("sysv.service"))
+    check(left_out, "after the group is deleted systemd reads its units again", drop_in("sysv.service"))
     check(sh("systemctl start sysv.service").returncode != 0, "without its group it does not start")
     named = gate_said("sysv", "there is no group 'hugetlb'") and gate_said("sysv", "systemd-sysusers")
-    check(named, "its gate says so, and what to do", told_by("sysv"))
-    check_equal(unit("sysv.service", "LimitMEMLOCK"), "infinity", "it has the limit, that can always be had")
+    check(named, "its gate names the group and the remedy", told_by("sysv"))
+    check_equal(unit("sysv.service", "LimitMEMLOCK"), "infinity", "it has its limit, which needs no group")
     output("systemd-sysusers")
     put_back = wait_for(lambda: "SupplementaryGroups=hugetlb" in set_lines("sysv.service"))
-    check(put_back, "the group is made again: systemd reads its units anew", drop_in("sysv.service"))
+    check(put_back, "after the group is made systemd reads its units again", drop_in("sysv.service"))
     started = sh("systemctl start sysv.service")
-    check(started.returncode == 0, "then it starts", said(started))
+    check(started.returncode == 0, "with its group it starts", said(started))
     made, group = sh("getent group hugetlb").stdout.split(":")[2:3], output("cat /proc/sys/vm/hugetlb_shm_group")
-    check_equal([group], made, "and the kernel knows the group")
+    check_equal([group], made, "the kernel has the group")
     check(sh("systemctl start mounted.service").returncode != 0, "without its mount it does not start")
     told = f"nothing is mounted at /srv/files (Mount= in {MOUNTED}:4)"
-    check(gate_said("mounted", told), "its gate says so", told_by("mounted"))
+    check(gate_said("mounted", told), "its gate names the mount", told_by("mounted"))
 
 
 def node_is_switched_off() -> None:
-    """To the kernel there is but node 0: it takes no policy for another."""
+    """The kernel knows only node 0, and refuses a memory policy for another node."""
     done = sh("systemctl start new.service")
-    check(done.returncode != 0, "numa=off: who is bound to a node that does not exist does not start", said(done))
-    check(gate_said("new", f"node {NEW} does not exist"), "numa=off: its gate says which", told_by("new"))
-    check(gate_said("new", f"{BOUND}:6"), "numa=off: and by file and line why", told_by("new"))
-    check(not any("NUMA_POLICY" in one for one in told_by("new")), "numa=off: nothing kept it from that")
+    check(done.returncode != 0, "numa=off: a unit that is bound to a node that does not exist does not start", said(done))
+    check(gate_said("new", f"node {NEW} does not exist"), "numa=off: its gate names the node", told_by("new"))
+    check(gate_said("new", f"{BOUND}:6"), "numa=off: its gate names file and line", told_by("new"))
+    check(not any("NUMA_POLICY" in one for one in told_by("new")), "numa=off: the gate was run")
 
 
 def told_by(name: str) -> list[str]:
@@ -111,15 +110,15 @@ def come(name: str) -> None:
     before = meminfo()["MemTotal"]
     ask_host(name)
     wait_for(lambda: meminfo()["MemTotal"] >= before + DIMM_BYTES, PATIENCE_SEC)
-    check_equal(meminfo()["MemTotal"] - before, DIMM_BYTES, f"{name}: the memory is there")
+    check_equal(meminfo()["MemTotal"] - before, DIMM_BYTES, f"{name}: the memory is plugged")
 
 
 def ready(name: str, placed: dict[int, int]) -> None:
     well = wait_for(lambda: instance(name)["verdict"] == "ready", PATIENCE_SEC)
-    check(well, f"{name} becomes ready by itself", instance(name))
-    check_equal(instance_nodes(name), placed, f"{name} has its pages there")
+    check(well, f"{name} becomes ready", instance(name))
+    check_equal(instance_nodes(name), placed, f"{name} has its pages on its nodes")
     for node, pages in placed.items():
-        # Its unit waits for that in its gate, and as soon as it starts others who could take its pages are covered.
+        # The unit starts as soon as the instance is ready, and there is a cover for others that may take its pages.
         agrees = wait_for(lambda: pool(node) == pages + status_pools(count="cover")[node])
         check(agrees, f"{name}: the kernel agrees on node {node}", pool(node))
 
@@ -127,35 +126,34 @@ def ready(name: str, placed: dict[int, int]) -> None:
 def goes(name: str) -> None:
     ask_host("pull")
     if not wait_for(lambda: NEW not in nodes(), PATIENCE_SEC):
-        skip("what is pulled is marked as lost", "this kernel does not let the DIMM go")
+        skip("the pages of a removed node are lost", "this kernel does not release the DIMM")
         return
     noted = wait_for(lambda: instance("new")["verdict"] in ("lost", "refused"), PATIENCE_SEC)
     judged = instance("new")
     note(f"{judged['verdict']}: {judged['reason']}")
-    check(noted, "an instance whose node is pulled is no longer ready", judged)
-    check(f"node {NEW}" in judged["reason"], "and told which node", judged)
-    # Block by block, then the node, while pages for others that may come there are reserved beside: how much of that one
-    # look sees differs.
+    check(noted, "an instance whose node is removed is no longer ready", judged)
+    check(f"node {NEW}" in judged["reason"], "the reason names the node", judged)
+    # The kernel removes the memory block by block, and then the node, while hugeplan adds pages for the cover. So the
+    # counts of the message differ.
     lost = (
         rf"drift: node {NEW} (is gone, and with it|has \d+ pages of 2M instead of) \d+"
         rf"|node {NEW}: \d+ of \d+ pages of 2M could be reserved, the pool has"
     )
     told = wait_for(lambda: any(re.match(lost, text) for text in logged()), PATIENCE_SEC)
-    check(told, "the log says what is lost", logged())
+    check(told, "the log has the lost pages", logged())
     for other in ("here", "grown"):
-        check_equal(instance(other)["verdict"], "ready", f"{other} is ready still")
-    check_equal(pools(), {0: POOL, SMALL: GROWN_PAGES}, "and the others' pages stand")
-    # Speaks without its node.
+        check_equal(instance(other)["verdict"], "ready", f"{other} is still ready")
+    check_equal(pools(), {0: POOL, SMALL: GROWN_PAGES}, "the pages of the others are in the pools")
     gone = wait_for(lambda: "NUMAPolicy=" not in set_lines("new.service"), PATIENCE_SEC)
-    check(gone, "without the node the unit has no policy any more", set_lines("new.service"))
+    check(gone, "without the node the unit has no policy", set_lines("new.service"))
     output("systemctl start --no-block new.service")
-    check(wait_for(gate_waits), "so that its gate runs, and waits", told_by("new"))
+    check(wait_for(gate_waits), "its gate runs, and waits", told_by("new"))
     done = sh("hugeplanctl wait --timeout=2s new")
-    check_equal(done.returncode, 75, "that the time is over is said")
+    check_equal(done.returncode, 75, "wait exits with 75 after its timeout")
     named = f"node {NEW} " in done.stderr and f"{BOUND}:6" in done.stderr
-    check(named, "with node, file and line", said(done))
+    check(named, "wait names node, file and line", said(done))
     output("systemctl stop new.service")
-    check(not any("NUMA_POLICY" in one for one in told_by("new")), "no start has failed by its policy", told_by("new"))
+    check(not any("NUMA_POLICY" in one for one in told_by("new")), "no start has failed because of its policy", told_by("new"))
 
 
 def logged() -> list[str]:

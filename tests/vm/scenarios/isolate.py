@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Hugetlb limits: MariaDB and PostgreSQL share a pool, and both are served whoever comes first; a neighbour
-that takes more than its own gets ENOMEM; hugetlb limits last, whatever systemd does and however a unit is
-built."""
+"""Hugetlb limits: MariaDB and PostgreSQL share a pool, and both have their pages in either order of starts. A unit that
+takes more than its own pages gets ENOMEM. The limits stay in effect whatever systemd does, and for each kind of unit."""
 
 from pathlib import Path
 
@@ -12,14 +11,14 @@ from scenario import Boot, Node, Scenario
 
 MARIADB = "mariadb.service"
 SHARED_BUFFERS = 128  # MiB
-LEAST = (128 + 2 * 16) * MIB // DEFAULT_PAGE_BYTES  # of MariaDB: the pool and two log buffers
-FOUND = 30  # pages that were there before hugeplan, and are left to others
-GREEDY = 20  # MariaDB is planned with so few that without a hugetlb limit it takes PostgreSQL's
+LEAST = (128 + 2 * 16) * MIB // DEFAULT_PAGE_BYTES  # of MariaDB: the buffer pool and two log buffers
+FOUND = 30  # pages that existed before hugeplan, and are for others
+GREEDY = 20  # pages planned for MariaDB, so few that without a hugetlb limit it takes those of PostgreSQL
 
 
 def hugetlb_limits() -> None:
     configured()
-    # Whoever comes first.
+    # In both orders.
     for first, second in ((MARIADB, postgresql()), (postgresql(), MARIADB)):
         for name in (first, second):
             systemctl(f"start {name}", f"{first} first: {name} starts")
@@ -33,13 +32,13 @@ def hugetlb_limits() -> None:
         check_equal(promised(postgresql()), pages, "and has taken all of it")
         check_equal(pools()[0], FOUND + pages + GREEDY, "nothing more was reserved")
         systemctl(f"stop {MARIADB} {postgresql()}", "both stop")
-    # A hugetlb limit by the figure that its gate has just learned is wide enough.
+    # A hugetlb limit of the size that the gate has just learned is high enough.
     plan("20-mariadb", "[Instance]\nEngine=mariadb\n")
     systemctl(f"start {MARIADB}", "MariaDB starts")
-    taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
+    taken = sum(one.size for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
     check(taken // DEFAULT_PAGE_BYTES >= LEAST, "all of it is huge", taken)
     check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its hugetlb limit")
-    # It would take pages that lie free for PostgreSQL.
+    # This unit would take free pages of PostgreSQL.
     service("neighbour", "hold 11")
     plan("40-neighbour", "[Instance]\nUnit=neighbour.service\nPages=10\nIsolate=yes\n")
     check(sum(pools("free_hugepages").values()) > 11, "pages lie free", pools("free_hugepages"))
@@ -62,12 +61,12 @@ def hugetlb_limits() -> None:
 
 
 def group(name: str) -> Path:
-    """The control group of a unit that runs."""
+    """The control group of a running unit."""
     return Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
 
 
 def limit(name: str, size: str = "2MB") -> int | None:
-    """The pages of 2M that a unit may take; None: as many as there are."""
+    """The pages of 2M that a unit may take; None: no limit."""
     text = (group(name) / f"hugetlb.{size}.rsvd.max").read_text().strip()
     return None if text == "max" or int(text) >= 1 << 62 else int(text) // DEFAULT_PAGE_BYTES
 
@@ -83,7 +82,7 @@ def plan(name: str, text: str | None) -> None:
 
 
 def service(name: str, arguments: str, more: str = "") -> None:
-    """A unit that is started by nobody yet; `more` goes into its section [Service]."""
+    """A unit that is not started yet; `more` are lines of its section [Service]."""
     Path(f"/etc/systemd/system/{name}.service").write_text(pages_service(arguments) + more)
 
 
@@ -97,12 +96,6 @@ def configured() -> None:
     text = drop_in(MARIADB)
     check(text.count("hugeplanctl") == 1 and "hugeplanctl wait mariadb" in text,
           "the gate alone runs in the unit: hugetlb limits are hugepland's", text)
-
-
-# Both orders
-
-
-# What it has to endure
 
 
 def whatever_systemd_does() -> None:
@@ -150,9 +143,6 @@ def however_a_unit_is_built() -> None:
     reload_all()
 
 
-# What is said
-
-
 def findings() -> set[str]:
     return {one["id"] for one in hugeplan("check")["problems"]}
 
@@ -162,13 +152,13 @@ def checked() -> None:
     check_equal(findings() & ours, set(), "check has nothing to say of hugetlb limits")
     file = group("neighbour.service") / "hugetlb.2MB.rsvd.max"
     file.write_text("max")
-    check_equal(findings() & ours, {"hugetlb-limit-missing"}, "one that was taken down is missed")
+    check_equal(findings() & ours, {"hugetlb-limit-missing"}, "check finds a limit that was removed")
     file.write_text(str(15 * DEFAULT_PAGE_BYTES))
-    check_equal(findings() & ours, {"hugetlb-limit-wrong"}, "one that was moved is seen")
+    check_equal(findings() & ours, {"hugetlb-limit-wrong"}, "check finds a limit that was changed")
     systemctl("restart neighbour.service", "the neighbour is started again")
     check_equal(findings() & ours, set(), "and all is well")
     start_pages("stranger", "hold 20")
-    check_equal(findings() & ours, {"hugetlb-unlimited"}, "a stranger beside the instances is named")
+    check_equal(findings() & ours, {"hugetlb-unlimited"}, "check finds a user of huge pages without a limit")
     stop_pages("stranger")
     systemctl("stop neighbour.service", "the neighbour stops")
     plan("40-neighbour", None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The model of the kernel that hugeplan is tested against says what this kernel does: the same scripts
-on both, and random ones, on two unequal nodes and one without CPUs."""
+"""The model of the kernel, with which hugeplan is tested, behaves like this kernel: both run the same scripts, and random
+ones, on two unequal nodes and one without CPUs."""
 
 import os
 import re
@@ -13,7 +13,7 @@ TOOL = HOME / "kernel-script"
 SEEDS = 4
 SEEDS_WITH_MOUNTS = 4
 LINES = 200
-# How long one script may take; touching pages is slow under emulation.
+# The limit of one script. Touching pages is slow under emulation.
 PATIENCE_SEC = 240
 SKIP = 77
 
@@ -36,7 +36,8 @@ def same_as_the_model() -> None:
 
 
 def written() -> None:
-    """What the kernel has laid aside at boot is whole when it is given back: first those that need it."""
+    """Memory of gigantic pages of the kernel command line is contiguous when they are given back, so scripts with gigantic
+    pages run first."""
     for pool in SYSTEM_NODES.glob("node*/hugepages/hugepages-1048576kB/nr_hugepages"):
         pool.write_text("0\n")
     scripts = sorted((HOME / "scripts").glob("*.script"), key=lambda one: "gigantic" not in one.name)
@@ -51,8 +52,7 @@ def written() -> None:
 
 
 def random_mounts() -> None:
-    """Last of all: kernels miscount what is reserved for mounts, and then the next script must not
-    begin."""
+    """Runs at the end, because kernels miscount reservations of mounts, and then no further script can run."""
     n_compared = 0
     for seed in range(1, SEEDS_WITH_MOUNTS + 1):
         done = compared(["compare-random", str(seed), str(LINES), "mounts"])
@@ -70,7 +70,7 @@ SCENARIO = Scenario(
     more_suites=("bookworm", "trixie", "forky"),
     tools=("kernel-script",),
     boots=(
-        # The nodes' memory is hardly touched: the kernel does not zero a page before it is.
+        # The guest touches little of its memory, because the kernel does not zero pages that it reserves.
         Boot(
             same_as_the_model,
             kernel_args="hugeplan=off init_on_alloc=0 default_hugepagesz=2M "

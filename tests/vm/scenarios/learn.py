@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PostgreSQL with Memory=auto: before each start it is learned what the server itself says, the reservation
-grows when shared_buffers is raised, and the next boot reserves early what was learned. Who asks is its gate,
-which is the database's owner, who may say what he likes."""
+"""PostgreSQL without a size in its description: before each start the gate learns the size from the server, the
+reservation grows with shared_buffers, and the next boot reserves the learned size early. The gate runs as the owner of
+the database, who may report any size."""
 
 import re
 import time
@@ -13,13 +13,13 @@ from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
-KEPT = "hugeplan.service"  # which tells what was learned
+KEPT = "hugeplan.service"  # logs what is learned
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {
-    # What anything ordered after sysinit.target will find.
+    # The pools at sysinit.target.
     "/etc/systemd/system/witness.service": pools_witness("After=hugeplan.service\nBefore=sysinit.target"),
-    # Stands in for MongoDB, which Debian does not have.
+    # In place of MongoDB, which Debian does not have.
     "/etc/systemd/system/mongod.service": """\
 [Service]
 Type=notify
@@ -41,7 +41,7 @@ def set_shared_buffers(value: str) -> None:
 
 
 def own_word() -> int:
-    """What the server itself says, which has to be down."""
+    """The server's own answer; the server has to be stopped."""
     program = f"/usr/lib/postgresql/{installed_postgresql()}/bin/postgres"
     return int(output(f"runuser -u postgres -- {program} -D {etc()} "
                       "-C shared_memory_size_in_huge_pages"))
@@ -55,10 +55,10 @@ def learned() -> int:
 
 
 def counters_agree(pages: int, what: str) -> None:
-    """The pool is what was learned, and PostgreSQL has all of it."""
-    check_equal(sum(pools().values()), pages, f"{what}: so many pages are reserved")
-    check_equal(taken_pages(), pages, f"{what}: PostgreSQL takes them all")
-    check_equal(instance("pg-main")["verdict"], "ready", f"{what}: the verdict")
+    """The pool has the learned size, and PostgreSQL uses all of it."""
+    check_equal(sum(pools().values()), pages, f"{what}: as many pages are in the pool")
+    check_equal(taken_pages(), pages, f"{what}: PostgreSQL has all of them")
+    check_equal(instance("pg-main")["verdict"], "ready", f"{what}: the instance is ready")
 
 
 def learns() -> None:
@@ -66,7 +66,7 @@ def learns() -> None:
     (etc() / "start.conf").write_text("auto\n")  # from the next boot on
     configure("20-pg-main", f"[Instance]\nEngine=postgresql\nUnit={postgresql()}\n")
     output("systemctl daemon-reload && systemctl restart hugeplan.service")
-    check("Wants=hugeplan.service\n" in drop_in(postgresql()), "it has its gate", drop_in(postgresql()))
+    check("Wants=hugeplan.service\n" in drop_in(postgresql()), "PostgreSQL has its gate", drop_in(postgresql()))
     check_equal(learned(), 0, "nothing is learned without a start")
     exact = own_word()
     systemctl(f"start {postgresql()}", "PostgreSQL starts")
@@ -74,32 +74,30 @@ def learns() -> None:
     text = LEARNED.read_text()
     check("X-Exact=yes" in text, "first start: exact", text)
     shown = output("hugeplanctl explain pg-main")
-    check(re.search(rf"shared_buffers.*{FIRST}MB.*hugeplan-vm.conf:3", shown), "first start: with file and line", shown)
+    check(re.search(rf"shared_buffers.*{FIRST}MB.*hugeplan-vm.conf:3", shown), "first start: explain names file and line", shown)
     counters_agree(exact, "first start")
     check_postgresql(installed_postgresql(), FIRST * MIB, set(pools()))
-    # By nothing but the gate, within the database's unit.
     ours = output("systemctl list-units --plain --no-legend 'hugeplan*'").split()
-    check(not any(name.startswith("hugeplan-ask@") for name in ours), "no unit of ours asks", ours)
-    check_equal((LEARNED.owner(), LEARNED.stat().st_mode & 0o777), ("root", 0o644), "what was learned is root's")
-    check_equal(LEARNED.parent.stat().st_mode & 0o777, 0o755, "and everybody may read it")
+    check(not any(name.startswith("hugeplan-ask@") for name in ours), "no unit of hugeplan queries the server", ours)
+    check_equal((LEARNED.owner(), LEARNED.stat().st_mode & 0o777), ("root", 0o644), "the learned size belongs to root")
+    check_equal(LEARNED.parent.stat().st_mode & 0o777, 0o755, "everyone may read it")
     grows(exact)
     says_what_he_likes()
     learns_while_it_runs()
     asked_though_given()
-    # Keeps its last figure.
     pages = learned()
     systemctl(f"stop {postgresql()}", "it stops")
     set_shared_buffers("nonsense")
     done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
     check(told(postgresql(), "pg-main: its size is not known", f"it gets {pages} pages of 2M as before"),
-          "broken: its last figure is kept, and the log says so",
+          "broken: the last size stays in effect, and the log says so",
           messages("-u", postgresql())[-20:])
-    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
+    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: size and pool are unchanged")
     set_shared_buffers(f"{RAISED}MB")
     sh(f"systemctl reset-failed {postgresql()}")
-    systemctl(f"start {postgresql()}", "mended: it starts")
-    counters_agree(pages, "mended")
+    systemctl(f"start {postgresql()}", "corrected: PostgreSQL starts")
+    counters_agree(pages, "corrected")
     another_version_has_another_preference()
 
 
@@ -108,20 +106,20 @@ def grows(before: int) -> None:
     systemctl(f"restart {postgresql()}", "raised: PostgreSQL starts")
     check(wait_for(lambda: learned() > before + 80, 10), "raised: more is learned", learned())
     raised = learned()
-    check(told(KEPT, "learned", f"before it was {before} pages"), "raised: the log tells")
+    check(told(KEPT, "learned", f"before it was {before} pages"), "raised: the log has the previous size")
     counters_agree(raised, "raised")
     n_learned = len([line for line in messages("-u", KEPT) if "learned that" in line])
     systemctl(f"stop {postgresql()}", "it stops")
-    check_equal(own_word(), raised, "raised: it is the server's own answer")
+    check_equal(own_word(), raised, "raised: the learned size is the server's answer")
     systemctl(f"start {postgresql()}", "it starts again")
     check_equal(len([line for line in messages("-u", KEPT) if "learned that" in line]), n_learned,
-                "again: nothing is new")
+                "again: no size is learned")
     counters_agree(raised, "again")
 
 
 def says_what_he_likes() -> None:
-    """The owner, by lines of his own before the gate and by sessions of his: he may say once for each start that his
-    database is larger, and no more; what is beyond bounds does not start, and no boot reserves it."""
+    """The owner reports sizes, by lines before the gate and from sessions. hugeplan accepts a larger size once for each
+    start. A unit with a size beyond its bound does not start, and no boot reserves that size."""
     pages, liar = learned(), f"{LIAR} pg-main"
     LIAR.write_text(LIAR_TEXT)
     override = Path(f"/run/systemd/system/{postgresql()}.d/05-owner.conf")
@@ -132,29 +130,29 @@ def says_what_he_likes() -> None:
         output("systemctl daemon-reload")
         systemctl(f"restart {postgresql()}", f"the owner says {what}: PostgreSQL starts")
         counters_agree(pages, f"the owner says {what}")
-    check(told(KEPT, "the size reported by", "the size is not valid"), "the log tells of that", messages("-u", KEPT)[-20:])
-    # A hundred times within the start: once it is believed, and then it is the gate that comes too late.
+    check(told(KEPT, "the size reported by", "the size is not valid"), "the log says that the size is not valid", messages("-u", KEPT)[-20:])
+    # The first of a hundred reports within a start is accepted, and the gate's report is not.
     override.write_text(f"[Service]\nExecStartPre={become} {liar} {pages + 9} 100\n")
     output("systemctl daemon-reload")
     systemctl(f"restart {postgresql()}", "the owner says more: PostgreSQL starts")
-    check(wait_for(lambda: learned() == pages + 9, 10), "the owner says more: that is kept", learned())
-    override.write_text(f"[Service]\nExecStartPre=-{become} {liar} 900 1\n")  # of a host that has 2 GiB
+    check(wait_for(lambda: learned() == pages + 9, 10), "the owner says more: that size is stored", learned())
+    override.write_text(f"[Service]\nExecStartPre=-{become} {liar} 900 1\n")  # on a host of 2 GiB
     output("systemctl daemon-reload")
     done = sh(f"systemctl restart {postgresql()}", timeout_sec=120)
-    check(done.returncode != 0, "the owner says too much: his own does not start", said(done))
-    check_equal(learned(), pages + 9, "the owner says too much: the next boot does not know it")
+    check(done.returncode != 0, "the owner says too much: the unit does not start", said(done))
+    check_equal(learned(), pages + 9, "the owner says too much: that size is not stored")
     override.unlink()
     output(f"systemctl daemon-reload; systemctl reset-failed; systemctl restart {postgresql()}")
-    check(wait_for(lambda: learned() == pages, 10), "he tells the truth again", learned())
-    counters_agree(pages, "he tells the truth again")
+    check(wait_for(lambda: learned() == pages, 10), "the gate reports again", learned())
+    counters_agree(pages, "the gate reports again")
     for _ in range(3):
         output(f"runuser -u postgres -- /usr/bin/python3 {liar} 700 20")
-    check_equal(learned(), pages, "from a session of his own nothing is believed")
-    counters_agree(pages, "from a session of his own")
+    check_equal(learned(), pages, "reports from a session of the owner are not accepted")
+    counters_agree(pages, "reports from a session")
 
 
 def is_at_rest() -> bool:
-    """Whether the daemon has counted what the one that runs has mapped, and written that: some five seconds on."""
+    """Whether the daemon has stored what the running PostgreSQL has mapped, which takes some five seconds."""
     return time.monotonic() > active_since(postgresql()) + 8
 
 
@@ -162,23 +160,23 @@ def learns_while_it_runs() -> None:
     pages = learned()
     wait_for(is_at_rest)
     check(wait_for(lambda: f"X-Seen=2M:{pages}" in LEARNED.read_text()),
-          "running: it is seen to have mapped what it said")
+          "running: the mapped size is stored")
     LEARNED.unlink()
     done = succeeds("systemctl reload hugeplan.service", "running: it can be reloaded")
-    check(learned() >= pages and "X-Exact=no" in LEARNED.read_text(), "running: its rule says no less",
+    check(learned() >= pages and "X-Exact=no" in LEARNED.read_text(), "running: the rule gives at least the mapped size",
           LEARNED.read_text())
-    # As of PostgreSQL up to 14, which cannot be asked.
-    check(f"X-Seen=2M:{pages}" in LEARNED.read_text(), "running: its mapping tells the number", said(done))
-    check("X-SeenExact=yes" in LEARNED.read_text(), "running: which is exact",
+    # As for PostgreSQL up to 14, which cannot be queried.
+    check(f"X-Seen=2M:{pages}" in LEARNED.read_text(), "running: the size is that of the mapping", said(done))
+    check("X-SeenExact=yes" in LEARNED.read_text(), "running: that size is exact",
           (LEARNED.read_text(), messages("-u", "hugeplan.service")[-8:]))
     counters_agree(pages, "running")
     shown = output("hugeplanctl explain pg-main")
-    check(f"The running PostgreSQL has mapped {pages} pages of 2M\n" in shown, "running: explain tells", shown)
-    # It may have been started before its settings were edited, so the next start has no less than they may take.
-    check(f"In effect: {learned()} pages of 2M, by the rule" in shown, "running: the rule counts", shown)
+    check(f"The running PostgreSQL has mapped {pages} pages of 2M\n" in shown, "running: explain has the mapped size", shown)
+    # The settings may have been edited after the start, so the next start gets at least what they can take.
+    check(f"In effect: {learned()} pages of 2M, by the rule" in shown, "running: the rule is in effect", shown)
     systemctl(f"restart {postgresql()}", "asked again: it starts")
-    check(wait_for(lambda: learned() == pages, 10), "asked again: its own word", learned())
-    check("X-Running" not in LEARNED.read_text(), "asked again: before a start", LEARNED.read_text())
+    check(wait_for(lambda: learned() == pages, 10), "asked again: the server's answer is learned", learned())
+    check("X-Running" not in LEARNED.read_text(), "asked again: the answer is of a stopped server", LEARNED.read_text())
     counters_agree(pages, "asked again")
 
 
@@ -191,7 +189,7 @@ def asked_though_given() -> None:
     sh(f"systemctl restart {postgresql()}", timeout_sec=120)
     lines = messages("-u", postgresql())
     check(any("too small: PostgreSQL itself requires" in line and f"Pages=2M:{pages}" in line
-              for line in lines), "given: the gate says that it is too little, and what would do", lines[-10:])
+              for line in lines), "given: the gate says that the size is too small, and the size that is required", lines[-10:])
     configure("20-pg-main", described)
     output("systemctl daemon-reload && hugeplanctl reload")
     sh(f"systemctl reset-failed {postgresql()}")
@@ -207,28 +205,28 @@ def another_version_has_another_preference() -> None:
         if version == "7.0.15":
             configure("40-mongo", "[Instance]\nEngine=mongodb\n")
             sh("systemctl daemon-reload")
-            succeeds("hugeplanctl reload", "MongoDB: a reload takes it in")
-        systemctl("restart mongod.service", f"MongoDB {version}: it starts")
+            succeeds("hugeplanctl reload", "MongoDB: reload")
+        systemctl("restart mongod.service", f"MongoDB {version} starts")
         seen = Path("/run/mongod-saw").read_text()
         if version == "7.0.15":
-            check(f"[{policy}]" in seen, f"MongoDB {version}: its preference is met when it starts", seen)
-        check(wait_for(lambda policy=policy: thp() == policy, 20), f"MongoDB {version}: its preference is met", thp())
+            check(f"[{policy}]" in seen, f"MongoDB {version}: its preference is in effect when it starts", seen)
+        check(wait_for(lambda policy=policy: thp() == policy, 20), f"MongoDB {version}: its preference is in effect", thp())
     check("X-Version=8.0.4" in (CONFIG / "40-mongo.conf.d/90-learned.conf").read_text(),
-          "MongoDB: the next boot knows its version")
+          "MongoDB: its version is stored")
     named = [one["text"] for one in status()["problems"] if one["id"] == "thp-conflict"]
     check(any("pg-main (PostgreSQL) prefers 'never'" in one for one in named),
-          "MongoDB: whom that displeases is named", named)
+          "MongoDB: status names the instance with another preference", named)
 
 
 def remembers() -> None:
-    check_equal(thp(), "always", "next boot: MongoDB's preference is met from the start")
+    check_equal(thp(), "always", "next boot: MongoDB's preference is in effect")
     pages = learned()
     seen = sum(witnessed())
-    check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
+    check_equal(seen, pages, "next boot: the learned size was reserved before sysinit.target")
     check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
-    check(not told(KEPT, "learned its"), "next boot: there is nothing to learn")
-    check(not told(postgresql(), "keeps its last"), "next boot: and was told the truth")
+    check(not told(KEPT, "learned its"), "next boot: no size is learned")
+    check(not told(postgresql(), "keeps its last"), "next boot: the server could be queried")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
 
 

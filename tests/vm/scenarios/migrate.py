@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Over from sysctl.d and a script of one's own, and back: what was set stands after the next boot without a line of
-it, a program that nothing describes finds its pages, and what is put back works as before."""
+"""Migration from sysctl.d and an administrator's script, and back: the next boot without their lines has at least as many
+pages, a program without an instance gets its pages, and the restored lines work as before."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ USED = 40  # on node 1, by a program that no instance describes
 SYSCTL = Path("/etc/sysctl.d/99-pages.conf")
 SCRIPT = Path("/usr/local/sbin/pages.sh")
 REST = Path("/etc/hugeplan.d/90-other-programs.conf")
-POSTGRESQL = Path("/etc/hugeplan.d/20-postgresql-15-main.conf")  # every guest has a cluster, which is stopped
+POSTGRESQL = Path("/etc/hugeplan.d/20-postgresql-15-main.conf")  # each guest has a cluster, which is stopped
 
 SCRIPT_TEXT = f"""#!/bin/sh
 path=/sys/devices/system/node
@@ -42,25 +42,25 @@ def over() -> None:
     check_equal(pools(), AS_IT_WAS, "the old ways set the pools")
     check_equal(unit("program.service"), "active", "the program has its pages")
     polled, looked = output("hugeplanctl status"), output("script -qec 'hugeplanctl status' /dev/null")
-    check("hugeplanctl import" in polled and "Set by others" not in polled, "without a terminal status looks at nothing", polled)
-    check("Set by others: 131 pages of 2M" in looked, "on a terminal it says who sets huge pages", looked)
-    check("hugeplanctl import" in looked, "and what comes next", looked)
+    check("hugeplanctl import" in polled and "Set by others" not in polled, "without a terminal status reads no other settings", polled)
+    check("Set by others: 131 pages of 2M" in looked, "on a terminal status shows the count that others set", looked)
+    check("hugeplanctl import" in looked, "status names the next command", looked)
     imported = json.loads(succeeds("hugeplanctl --json import --write", "import").stdout)
     check_equal([file["path"] for file in imported["files"]], [str(POSTGRESQL), str(REST)], "what is imported")
-    check("program.service" in REST.read_text(), "it says who uses the rest", REST.read_text())
+    check("program.service" in REST.read_text(), "the file names the user of the other pages", REST.read_text())
     reload_all()
-    all_stand()
+    are_ready()
     lines = [(line["action"], line["file"], line["line"]) for line in imported["lines"]]
     replace([(file, line) for action, file, line in lines if action == "remove"], "")
     check("nr_hugepages" not in SYSCTL.read_text(), "the line in sysctl.d is gone", SYSCTL.read_text())
-    # What a script sets is not read; its line is named, and the administrator's.
+    # import does not interpret a script. It names the line, which the administrator changes.
     replace([(file, line) for action, file, line in lines if action == "look" and file == str(SCRIPT)], ":")
-    check("nr_hugepages" not in SCRIPT.read_text(), "the one in the script is to be looked at", SCRIPT.read_text())
+    check("nr_hugepages" not in SCRIPT.read_text(), "the line in the script is replaced", SCRIPT.read_text())
 
 
-def all_stand() -> None:
+def are_ready() -> None:
     for name in ("other-programs", "postgresql-15-main"):
-        check_equal(instance(name)["verdict"], "ready", f"{name} stands")
+        check_equal(instance(name)["verdict"], "ready", f"{name} is ready")
 
 
 def replace(lines: list[tuple[str, int]], by: str) -> None:
@@ -73,7 +73,7 @@ def replace(lines: list[tuple[str, int]], by: str) -> None:
 def without_the_old_lines() -> None:
     check(sum(pools().values()) >= sum(AS_IT_WAS.values()), "the plan is at least what was set", pools())
     check_equal(unit("program.service"), "active", "the program has its pages")
-    all_stand()
+    are_ready()
     done = sh("hugeplanctl --json import")
     check_equal(json.loads(done.stdout)["files"], [], "nothing is left to import")
     REST.unlink()
@@ -85,7 +85,7 @@ def without_the_old_lines() -> None:
 def back() -> None:
     check_equal(pools(), AS_IT_WAS, "the old ways work as before")
     check_equal(unit("program.service"), "active", "the program has its pages")
-    check("no instances are described" in output("hugeplanctl status"), "hugeplan leaves them alone")
+    check("no instances are described" in output("hugeplanctl status"), "hugeplan has no instances")
 
 
 SCENARIO = Scenario(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The life of the Debian package on a host with a running PostgreSQL: installed it changes nothing;
-with one drop-in and a reboot the database has its pages and its gate; upgrade, removal, purge and
-the way back never touch the database or its pages."""
+"""The Debian package on a host with a running PostgreSQL. Its installation changes nothing. With a description and a reboot
+the database has its pages and its gate. Upgrade, removal, purge and installation never affect the database or its
+pages."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def changes_nothing() -> None:
     pid, before = unit(database_unit(), "MainPID"), host()
     check_equal(unit(database_unit()), "active", "PostgreSQL runs")
     check_dpkg("--install /vm/packages/older.deb", "the package is installed")
-    check_equal(host(), before, "pools and transparent huge pages are as they were")
-    check_equal(unit(database_unit(), "MainPID"), pid, "PostgreSQL was not touched")
-    check_equal(drop_in(database_unit()), "", "PostgreSQL's unit got no gate")
+    check_equal(host(), before, "pools and transparent huge pages are as before")
+    check_equal(unit(database_unit(), "MainPID"), pid, "PostgreSQL is the same process")
+    check_equal(drop_in(database_unit()), "", "PostgreSQL's unit has no gate")
     check_enabled()
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
     check_equal(failed_units(), [], "no unit failed")
@@ -47,18 +47,17 @@ def changes_nothing() -> None:
 def lives_on() -> None:
     check_reserved()
     upgrade()
-    # Remove and return.
     before = database()
     done = check_dpkg("--remove hugeplan", "the package is removed")
     check(re.search(r"hugeplan: [1-9]\d* huge pages stay reserved", done.stdout),
-          "the removal says how many pages stay", said(done))
+          "the removal prints how many pages stay reserved", said(done))
     check_equal(database(), before, "removal leaves PostgreSQL its process and its pages")
     check_without_hugeplan()
     before = database()
     check_dpkg("--install /vm/packages/newer.deb", "the package is installed again")
-    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
+    check_equal(database(), before, "this installation leaves PostgreSQL its process and its pages")
     check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
-    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
+    check("hugeplanctl wait" in drop_in(database_unit()), "its unit has a gate again")
     purge_and_return()
 
 
@@ -67,13 +66,13 @@ def upgrade() -> None:
     guard = GUARD.stat().st_ino
     check_dpkg("--install /vm/packages/newer.deb", "the package is upgraded")
     versions = [output(f"dpkg-deb --field /vm/packages/{one}.deb Version") for one in NAMES]
-    check_equal(version(), versions[1], "the newer one is installed")
-    check(sh("dpkg --compare-versions {} lt {}".format(*versions)).returncode == 0, "it is newer")
+    check_equal(version(), versions[1], "the newer package is installed")
+    check(sh("dpkg --compare-versions {} lt {}".format(*versions)).returncode == 0, "its version is higher")
     check(unit("hugeplan.service", "MainPID") not in ("0", daemon), "the daemon was restarted")
     check_equal(database(), before, "an upgrade leaves PostgreSQL its process and its pages")
-    check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
-    check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
-    check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready for the new daemon")
+    check_equal(STATE.read_text(), counted, "an upgrade is not counted as a boot")
+    check_equal(GUARD.stat().st_ino, guard, "the guard stayed in place")
     check_enabled()
     check_equal(failed_units(), [], "no unit failed")
 
@@ -82,17 +81,17 @@ def purge_and_return() -> None:
     before = database()
     LIMITS.write_text("# written by hugeplan\n")
     done = check_dpkg("--purge hugeplan", "the package is purged")
-    check("stay reserved" in done.stdout, "the purge says that the pool stays", said(done))
+    check("stay reserved" in done.stdout, "the purge prints that pages stay reserved", said(done))
     check_equal(database(), before, "a purge leaves PostgreSQL its process and its pages")
     left = [path for path in (CONFIGURATION, LIMITS, Path("/run/hugeplan")) if path.exists()]
     left += Path("/run/sysctl.d").glob("*hugeplan*")
     left += Path("/etc/systemd/system").rglob("hugeplan[d.-][!v]*")
-    check_equal(left, [], "configuration, state and enabled units are gone")
+    check_equal(left, [], "configuration, state and enabled units are removed")
     check_dpkg("--install /vm/packages/newer.deb", "the package is installed after the purge")
-    check_equal(database(), before, "nothing is given back that nobody describes any more")
+    check_equal(database(), before, "pages without a description are not given back")
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
     check_equal(list(CONFIGURATION.iterdir()), [], "/etc/hugeplan.d is empty again")
-    # Beside a database that nobody describes, hugeplan keeps pages that it may still take.
+    # While a database without a description runs, hugeplan keeps pages that it may still take.
     output(f"systemctl stop {database_unit()}")
     succeeds(f"sh {AUTOPKGTEST}", "the package's own test passes", timeout_sec=300)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Up to another version and back again, with a PostgreSQL that runs on its pages: the older package may be of any tree
-before this one (scripts/run-tests --all takes the last ones that wrote a state of another version). No way costs the
-database its process or a page, and the way up loses nothing of what is known. Trees before the hugetlb controller had
-nothing count for a unit, and nobody can make up for that while it runs."""
+"""Upgrade to this version and back, while PostgreSQL runs on its pages. The older package may be of any tree before this
+one (scripts/run-tests --all uses the last ones that wrote a state of another version). The database keeps its process and
+its pages, and an upgrade loses no state. Trees before the use of the hugetlb controller had nothing count for a unit,
+which cannot be changed while the unit runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packaged import DROP_IN, LIMIT_SEC, check_dpkg, database, database_unit, pa
 from scenario import Boot
 
 PAGES = 90  # PostgreSQL takes some 75
-TURNS = 8  # pages that who interleaves may have more on one node than on another, where nothing counts them
+TURNS = 8  # pages that a process may have more on one node than on the other, if nothing counts them
 
 
 def comes() -> None:
@@ -40,7 +40,7 @@ def replace(age: str, how: str) -> None:
     check(wait_for(lambda: unit("hugeplan.service") == "active"), f"{how}: hugeplan runs")
     now, more = database(), 0 if is_counted() else TURNS
     check_equal(now[:-1], before[:-1], f"{how}: PostgreSQL has its process and its mappings")
-    check(0 <= sum(now[-1].values()) - sum(before[-1].values()) <= more, f"{how}: its pages stand", (before, now))
+    check(0 <= sum(now[-1].values()) - sum(before[-1].values()) <= more, f"{how}: its pages are in the pools", (before, now))
     ready = wait_for(lambda: instance("postgresql")["verdict"] == "ready")
     check(ready, f"{how}: the instance is ready", instance("postgresql"))
 
@@ -52,11 +52,11 @@ def is_counted() -> bool:
 def check_all_is_known(how: str) -> None:
     promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == database_unit()]
     if is_counted():
-        check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: what is reserved is known exactly")
+        check_equal(promised, [(charged(database_unit()).promised, False)], f"{how}: status has the exact count of reserved pages")
     else:
-        check([likely for _, likely in promised] == [True], f"{how}: what is reserved is said to be likely", promised)
+        check([likely for _, likely in promised] == [True], f"{how}: status has an estimate of the reserved pages", promised)
     lost = [line for line in messages(f"_PID={unit('hugeplan.service', 'MainPID')}") if "/hugeplan/ledger" in line]
-    check_equal(lost, [], f"{how}: nothing is said to be lost")
+    check_equal(lost, [], f"{how}: the log has no complaint about the ledger")
 
 
 SCENARIO = packaged_scenario(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The life of the RPM package, as `package` has it of the DEB, by RPM's ways: presets decide what is
-enabled, and an installation starts nothing; an upgrade marks the daemon, and systemd's triggers
-restart it; there is no purge. What Debian lacks of an RPM host is in systemd.rpmspec."""
+"""The RPM package, tested like the DEB in `package`. Presets decide which units are enabled, and an installation starts
+none. An upgrade marks the daemon, and systemd's triggers restart it. There is no purge. systemd.rpmspec has the parts of
+an RPM host that Debian does not have."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def changes_nothing() -> None:
     check_known()
     check_equal(unit("hugeplan.service"), "inactive", "an installation starts nothing")
     check_started()
-    check_equal(host(), before, "pools and transparent huge pages are as they were")
-    check_equal(unit(database_unit(), "MainPID"), pid, "PostgreSQL was not touched")
-    check_equal(drop_in(database_unit()), "", "PostgreSQL's unit got no gate")
+    check_equal(host(), before, "pools and transparent huge pages are as before")
+    check_equal(unit(database_unit(), "MainPID"), pid, "PostgreSQL is the same process")
+    check_equal(drop_in(database_unit()), "", "PostgreSQL's unit has no gate")
     write_drop_in()
 
 
@@ -52,7 +52,6 @@ def lives_on() -> None:
     for name in UNITS:
         check(int(unit(name, "InactiveExitTimestampMonotonic")) > 0, f"{name} was started at boot")
     upgrade()
-    # Erase and return.
     before = database()
     check_erased()
     check_equal(database(), before, "erasing it leaves PostgreSQL its process and its pages")
@@ -61,14 +60,14 @@ def lives_on() -> None:
     check_rpm("--install /vm/packages/newer.rpm", "the package is installed again")
     check_enabled()
     check_started()
-    check_equal(database(), before, "the way back leaves PostgreSQL its process and its pages")
+    check_equal(database(), before, "this installation leaves PostgreSQL its process and its pages")
     check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
-    check("hugeplanctl wait" in drop_in(database_unit()), "the gate is back")
-    # A site that decides for itself what runs on its hosts.
+    check("hugeplanctl wait" in drop_in(database_unit()), "its unit has a gate again")
+    # With a preset of the site.
     check_erased()
     SITE_PRESET.parent.mkdir(parents=True, exist_ok=True)
     SITE_PRESET.write_text("disable hugeplan*\n")
-    check_rpm("--install /vm/packages/newer.rpm", "the package is installed where it is not wanted")
+    check_rpm("--install /vm/packages/newer.rpm", "the package is installed on a host whose preset disables it")
     check_enabled("disabled")
 
 
@@ -77,14 +76,14 @@ def upgrade() -> None:
     guard = GUARD.stat().st_ino
     socket, older = unit("hugeplan.socket", SINCE), version()
     check_rpm("--upgrade /vm/packages/newer.rpm", "the package is upgraded")
-    check(version() != older, "the newer one is installed", older)
+    check(version() != older, "the newer package is installed", older)
     check_rpm("--verify hugeplan", "its files are as they were packaged")
     check(unit("hugeplan.service", "MainPID") not in ("0", daemon), "the daemon was restarted")
-    check_equal(unit("hugeplan.socket", SINCE), socket, "and the socket was not")
+    check_equal(unit("hugeplan.socket", SINCE), socket, "the socket was not restarted")
     check_equal(database(), before, "an upgrade leaves PostgreSQL its process and its pages")
-    check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
-    check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
-    check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready for the new daemon")
+    check_equal(STATE.read_text(), counted, "an upgrade is not counted as a boot")
+    check_equal(GUARD.stat().st_ino, guard, "the guard stayed in place")
     check_enabled()
     check_equal(failed_units(), [], "no unit failed")
 
@@ -94,7 +93,7 @@ SINCE = "ActiveEnterTimestampMonotonic"
 
 def check_rpm(arguments: str, text: str) -> None:
     done = sh(f"rpm {arguments}", timeout_sec=300)
-    # rpm goes on when a scriptlet fails, and a scriptlet when systemctl does.
+    # rpm exits with 0 although a scriptlet fails, and a scriptlet although systemctl fails.
     complaint = re.search(r"scriptlet failed|^Failed ", done.stderr, re.MULTILINE)
     check(done.returncode == 0 and not complaint, text, said(done))
 
@@ -107,7 +106,7 @@ def check_erased() -> None:
 
 
 def check_started() -> None:
-    """The two units that do not belong to a moment of the boot."""
+    """Starts the two units that need no boot."""
     systemctl("start hugeplan.socket hugeplan.service", "it can be started")
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
     check_equal(failed_units(), [], "no unit failed")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Patroni with etcd: it starts PostgreSQL again by itself, and no unit is started. The wrapper that it finds in
-place of postgres has hugeplan learn the new size before; what cannot be had is refused, and told."""
+"""Patroni with etcd restarts PostgreSQL without a start of a unit. Before, the wrapper in place of postgres has hugeplan
+learn the new size. A size that cannot be had is refused, and the log says so."""
 
 import re
 from pathlib import Path
 
-from databases import charged, installed_postgresql, large, psql
+from databases import charged, installed_postgresql, psql
 from guestlib import *
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
@@ -46,7 +46,7 @@ def patronictl(verb: str) -> str:
 
 
 def postmaster() -> str:
-    """Its process, once it answers; "" while none does."""
+    """The process of PostgreSQL; "" while it does not answer."""
     if sh(psql("SELECT 1")).stdout.strip() != "1":
         return ""
     return (DATA / "postmaster.pid").read_text().split()[0]
@@ -61,7 +61,7 @@ def programs() -> str:
 
 
 def begins() -> bool:
-    """A cluster that Patroni has made itself, without huge pages; then it is described."""
+    """Patroni makes a cluster without huge pages; then it is described."""
     Path("/etc/patroni/config.yml").write_text(SETTINGS)
     output(f"chown postgres: /etc/patroni/config.yml && install -d -o postgres -m 0700 {DATA}")
     output(f"mkdir -p {PROGRAMS} && ln -s {programs()}/* {PROGRAMS}")
@@ -69,7 +69,7 @@ def begins() -> bool:
     if not check(wait_for(postmaster, 240), "Patroni makes a cluster", said_by_patroni()[-20:]):
         return False
     wait_for(lambda: connections() == str(FEW), 60)
-    # As the manual has it: in place of one of the links.
+    # As in the manual: the wrapper replaces one of the links.
     wrapper = Path("/usr/share/doc/hugeplan/examples/postgres").read_text()
     (PROGRAMS / "postgres").unlink()
     wrapper = re.sub(r"(?m)^server=.*", f"server={programs()}/postgres", wrapper)
@@ -92,11 +92,11 @@ def learned() -> int:
 
 
 def check_pages(what: str) -> int:
-    """All of its pages are its own, and it has them all; how many."""
+    """PostgreSQL uses all pages of its instance; returns how many."""
     process = postmaster()
-    shared = [one for one in hugetlb_mappings(process) if one.sizes["Size"] >= SHARED * MIB]
+    shared = [one for one in hugetlb_mappings(process) if one.size >= SHARED * MIB]
     pages = learned()
-    check(shared, f"{what}: PostgreSQL's shared memory is hugetlb", large(process))
+    check(shared, f"{what}: PostgreSQL's shared memory is hugetlb", hugetlb_mappings(process))
     use = charged(PATRONI)
     check_equal(sum(use.used.values()) + use.promised, pages, f"{what}: it takes what was learned")
     check_equal(sum(pools().values()), pages + 50, f"{what}: and a neighbour's are there beside")

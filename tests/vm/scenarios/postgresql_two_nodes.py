@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The whole promise on one host: two unequal nodes, a PostgreSQL that fits, reloads while it runs, and one that never can.
+"""Two unequal nodes, a PostgreSQL whose pages are reserved, reloads while it runs, and an instance that is too large.
 
-Booted twice: as it is meant to be, and with hugeplan=off on the kernel command line.
+The second boot has hugeplan=off on the kernel command line.
 """
 
 import json
@@ -23,7 +23,7 @@ HOST_CONF = "/etc/hugeplan.d/00-host.conf"
 SOCKET = "/run/hugeplan/org.hugeplan.Manager"
 PG_MAIN = f"[Instance]\nEngine=postgresql\nUnit={POSTGRESQL}\nPages={PAGES}\n"
 
-# What the neighbour is told to have, and the words by which the reload says what it did.
+# The pages of another instance, and what the reload prints.
 STEPS = (
     ("comes", 100, "other: added, 100 pages of 2M"),
     ("grows", 240, "other: grown from 100 to 240 pages of 2M"),
@@ -41,7 +41,7 @@ ExecStart=/bin/sh -c 'touch /run/big-started; exec sleep infinity'
 [Install]
 WantedBy=multi-user.target
 """,
-    # What anything ordered after sysinit.target will find.
+    # The pools at sysinit.target.
     "/etc/systemd/system/witness.service": pools_witness("After=hugeplan.service\nBefore=sysinit.target"),
     **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
 }
@@ -51,30 +51,28 @@ def as_planned() -> None:
     reserved_early()
     check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
     gates()
-    # Status is true.
     granted = instance("pg-main")
     check_equal(granted["verdict"], "ready", "pg-main is ready")
     check_equal(granted["pagesGranted"], PAGES, "pg-main has all its pages")
     check_equal(instance_nodes("pg-main"), PLANNED, "pg-main's pages are spread evenly")
-    check_equal(status_pools(), pools(), "status knows the kernel's pools")
-    check_equal(status_pools(count="free"), pools("free_hugepages"), "and what is free of them")
+    check_equal(status_pools(), pools(), "status has the kernel's counts")
+    check_equal(status_pools(count="free"), pools("free_hugepages"), "status has the kernel's counts of free pages")
     big = instance("too-big")
     check_equal(big["verdict"], "refused", "too-big is refused")
-    check(big["reason"], "and told why", big)
+    check(big["reason"], "too-big has a reason", big)
     check_equal(unit("big.service"), "failed", "too-big's unit has failed")
-    check(not os.path.exists("/run/big-started"), "and never started")
+    check(not os.path.exists("/run/big-started"), "its process has not started")
     shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
-    check(shown, "the shortage shows in systemctl --failed")
+    check(shown, "systemctl --failed shows the shortage")
     check_equal(unit("hugeplan.service"), "active", "hugeplan itself has not failed")
-    # Survives service changes.
     pid = unit(POSTGRESQL, "MainPID")
     for verb in ("restart", "stop"):
-        systemctl(f"{verb} hugeplan.service", f"{verb}: hugeplan.service obeys")
-        check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL does not notice")
-        check_equal(pools(), PLANNED, f"{verb}: the pools stay")
+        systemctl(f"{verb} hugeplan.service", f"{verb} of hugeplan.service")
+        check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL is the same process")
+        check_equal(pools(), PLANNED, f"{verb}: the pools are unchanged")
     sh("systemctl start hugeplan.service")
     ready = wait_for(lambda: instance("pg-main")["verdict"] == "ready")
-    check(ready, "started again, it finds pg-main ready")
+    check(ready, "started again, hugeplan has pg-main ready")
     check_equal(sh(psql("SELECT 1")).stdout.strip(), "1", "PostgreSQL still answers")
     reloads()
     check_units(POSTGRESQL)
@@ -85,8 +83,8 @@ def as_planned() -> None:
 def reserved_early() -> None:
     times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
     check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
-    check_equal(witnessed(), list(PLANNED.values()), "the pages stood there before sysinit.target")
-    check_equal(pools(), PLANNED, "the pages stand on their nodes")
+    check_equal(witnessed(), list(PLANNED.values()), "the pages were reserved before sysinit.target")
+    check_equal(pools(), PLANNED, "the pages are on their nodes")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
     check_equal(thp(), "never", "transparent huge pages are off")
 
@@ -98,10 +96,10 @@ def gates() -> None:
     gate = r"^ExecStartPre=\S*hugeplanctl wait pg-main$"
     check(re.search(gate, text, re.M), "drop-in: ExecStartPre=", text)
     forbidden = r"^(Requires|Requisite|BindsTo|PartOf)="
-    check(text and not re.search(forbidden, text, re.M), "drop-in: nothing that binds", text)
+    check(text and not re.search(forbidden, text, re.M), "drop-in: no dependency that can fail the unit", text)
     done, seconds = timed(lambda: sh("hugeplanctl wait nosuch"))
     check_equal(done.returncode, 4, "waiting for an unknown instance exits 4")
-    check(seconds < 5, "and does so at once", f"{seconds:.1f} s")
+    check(seconds < 5, "wait exits at once", f"{seconds:.1f} s")
 
 
 def reloads() -> None:
@@ -111,12 +109,12 @@ def reloads() -> None:
             file.write(original.replace("never", preference))
         systemctl("reload hugeplan.service", f"reload succeeds ({preference})")
         check_equal(thp(), preference, f"reload applies what has changed ({preference})")
-    check_equal(pools(), PLANNED, "reload leaves the pools alone")
+    check_equal(pools(), PLANNED, "reload does not change the pools")
 
 
 def undisturbed() -> None:
-    """Others come, grow, shrink and go, a file breaks and is mended. The pools never pass through a smaller count than
-    before or after, and PostgreSQL does not notice."""
+    """An instance is added, grows, shrinks and is removed; a file becomes invalid and valid again. The pools never have
+    less pages than before and after, and PostgreSQL is not affected."""
     configure("30-too-big", None)
     reload()
     before = process_and_mappings()
@@ -124,15 +122,15 @@ def undisturbed() -> None:
         reload_with(what, pages, told)
         check_equal(process_and_mappings(), before, f"{what}: PostgreSQL has its process and its pages")
     breaks_and_is_mended()
-    check_equal(process_and_mappings(), before, "PostgreSQL has its process and its pages to the end")
-    check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "and its data")
-    check_equal(instance_nodes("pg-main"), PLANNED, "and its plan has not moved")
+    check_equal(process_and_mappings(), before, "at the end PostgreSQL has its process and its pages")
+    check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "PostgreSQL has its data")
+    check_equal(instance_nodes("pg-main"), PLANNED, "its pages are planned on the same nodes")
     configure("30-other", None)
 
 
 def process_and_mappings() -> tuple[str, list[tuple[int, int]]]:
     pid = unit(POSTGRESQL, "MainPID")
-    return pid, [(one.start, one.sizes["Size"]) for one in hugetlb_mappings(pid)]
+    return pid, [(one.start, one.size) for one in hugetlb_mappings(pid)]
 
 
 def other(pages: object) -> str:
@@ -148,7 +146,7 @@ def reload_with(what: str, pages: int, told: str) -> None:
     after = {node: count + pages // 2 for node, count in PLANNED.items()}
     check_equal(pools(), after, f"{what}: the pools are as planned")
     direct = {n: (min(before[n], after[n]), max(before[n], after[n])) for n in PLANNED}
-    check_equal(seen, direct, f"{what}: they went there directly, never below or beyond")
+    check_equal(seen, direct, f"{what}: no pool was below or above both counts meanwhile")
 
 
 def breaks_and_is_mended() -> None:
@@ -163,19 +161,19 @@ def breaks_and_is_mended() -> None:
     check(done.returncode == 1 and place in done.stderr, "broken: reload names the line", said(done))
     check(by_systemd.returncode != 0, "broken: systemctl reload fails, too", said(by_systemd))
     unmoved = {node: (count, count) for node, count in standing.items()}
-    check_equal(seen, unmoved, "broken: no pool is touched")
-    check_equal(instance("other")["verdict"], "ready", "broken: the plan of before stands")
+    check_equal(seen, unmoved, "broken: no pool is changed")
+    check_equal(instance("other")["verdict"], "ready", "broken: the previous plan stays in effect")
     check_equal(unit("hugeplan.service"), "active", "broken: hugeplan runs on")
     reply = call("Reload")
-    check_equal(reply.get("error"), "org.hugeplan.Manager.ConfigInvalid", "broken: the error's name")
+    check_equal(reply.get("error"), "org.hugeplan.Manager.ConfigInvalid", "broken: the Varlink error")
     first = reply["parameters"]["problems"][0]
     check_equal((first["file"], first["line"]), (str(path), 2), "broken: the error has file and line")
 
     configure("30-other", other(120))
     done = sh("hugeplanctl reload")
     told = "other: grown from 100 to 120 pages of 2M"
-    check(done.returncode == 0 and told in done.stdout, "mended: reload applies it", said(done))
-    check_equal(pools(), {0: 140, 1: 140}, "mended: the pools follow")
+    check(done.returncode == 0 and told in done.stdout, "corrected: reload applies the plan", said(done))
+    check_equal(pools(), {0: 140, 1: 140}, "corrected: the pools are as planned")
 
 
 def call(method: str) -> dict:
@@ -191,21 +189,21 @@ def call(method: str) -> dict:
 
 
 def settles_beside_a_bound_one() -> None:
-    """What an instance leaves is given back at once, whatever a bound database was promised."""
+    """The pages of a removed instance are given back at once, although a bound database has reserved pages."""
     configure("20-pg-main", f"{PG_MAIN}Nodes=1\nPlacement=bind\n")
     configure("30-too-big", "[Instance]\nUnit=small.service\nPages=90\n")
     sh("systemctl daemon-reload")
     for command in (f"systemctl restart {POSTGRESQL}", "hugeplanctl reload"):
         succeeds(command, f"{command}", timeout_sec=120)
-    check_equal(sum(pools().values()), PAGES + 90, "bound, beside one of 90 pages: both are planned")
+    check_equal(sum(pools().values()), PAGES + 90, "bound, beside an instance of 90 pages: both are reserved")
     promised = charged(POSTGRESQL).promised
     check(promised > 100, "PostgreSQL has most of its pages still to touch", promised)
     configure("30-too-big", None)
     succeeds("hugeplanctl reload", "the other one is removed")
     check_equal(pools(), {0: 0, 1: PAGES}, "its pages are given back at once, and no others")
-    succeeds(psql(filling(SHARED_BUFFERS)), "PostgreSQL touches its buffers, and lives", timeout_sec=200)
-    check_equal(set(charged(POSTGRESQL).used), {1}, "all of them on its node")
-    check(charged(POSTGRESQL).promised < promised / 2, "they were promised", charged(POSTGRESQL))
+    succeeds(psql(filling(SHARED_BUFFERS)), "PostgreSQL touches its buffers, and is not killed", timeout_sec=200)
+    check_equal(set(charged(POSTGRESQL).used), {1}, "all its pages are on its node")
+    check(charged(POSTGRESQL).promised < promised / 2, "the touched pages were reserved before", charged(POSTGRESQL))
 
 
 def switched_off() -> None:
@@ -213,11 +211,11 @@ def switched_off() -> None:
     check_equal(thp(), kernel_thp_default(), "off: THP as the kernel has it")
     check_equal(unit("hugeplan.service"), "inactive", "off: no daemon")
     check(not drop_in(POSTGRESQL) and not drop_in("big.service"), "off: no drop-ins")
-    check("hugeplan-check.service" not in failed_units(), "off: nothing complains")
+    check("hugeplan-check.service" not in failed_units(), "off: hugeplan-check.service does not fail")
     looked = sh("hugeplanctl status").stdout
-    check("aside" in looked and "hugeplan=off is on the kernel command line" in looked, "off: status says why", looked)
-    check_equal(unit("big.service"), "active", "off: every unit may start")
-    check(os.path.exists("/run/big-started"), "off: and has started")
+    check("aside" in looked and "hugeplan=off is on the kernel command line" in looked, "off: status has the reason", looked)
+    check_equal(unit("big.service"), "active", "off: the unit of too-big is active")
+    check(os.path.exists("/run/big-started"), "off: its process has started")
 
 
 SCENARIO = Scenario(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Databases that have not touched their pages yet, while everything around them changes: files are
-edited, taken away and put back, neighbours come, are restarted and go. After each step everybody
-touches everything that he was promised, and lives."""
+"""Databases have not touched their pages yet, while the configuration and other instances change: files are edited,
+removed and restored, other services start, restart and stop. After each step each process touches all pages that it has
+reserved, and none is killed."""
 
 from __future__ import annotations
 
@@ -15,68 +15,67 @@ from scenario import Boot, Content, Node, Scenario
 SHARED_BUFFERS = 256  # MiB
 PAGES = 160  # PostgreSQL 15 and 17 ask for some 140
 NEIGHBOUR = 90
-TURNS = 8  # pages that who interleaves may have more on one node than on another
+TURNS = 8  # pages that a process without a memory policy may have more on one node than on the other
 POSTGRESQL_IS = "Engine=postgresql\nUnit={unit}\nPages={pages}\nNodes={node}\nPlacement=bind\n"
 
 
 def settled(planned: dict[int, int], text: str) -> None:
-    """Pools follow when units have stopped; systemctl does not wait for that."""
+    """hugeplan changes the pools after units have stopped; systemctl does not wait for that."""
     wait_for(lambda: pools() == planned, 20)
     check_equal(pools(), planned, text)
 
 
 def restarted_beside_an_untouched() -> None:
-    """Bound, beside one that may take pages anywhere and has taken none yet."""
+    """A bound unit is restarted, beside one that may take pages on each node and has touched none."""
     sh(f"systemctl stop {postgresql()}")
     configure("20-pg", None)
     configure("30-idle", None)
-    reloaded(0, "without instances")
-    check_equal(set(pools().values()), {0}, "no pages are left")
+    reloaded(0, "no instances")
+    check_equal(set(pools().values()), {0}, "all pages are given back")
     service("a", "reserve 200")
     service("b", "reserve 150")
     configure("30-a", "[Instance]\nUnit=a.service\nPages=200\n")
-    reloaded(0, "a comes")
-    systemctl("start a.service", "a starts, confined to nothing")
+    reloaded(0, "a is added")
+    systemctl("start a.service", "a starts, bound to no node")
     configure("40-b", "[Instance]\nUnit=b.service\nPages=150\nNodes=1\nPlacement=bind\n")
-    reloaded(0, "b comes")
+    reloaded(0, "b is added")
     for turn in ("start", "restart", "restart"):
         systemctl(f"{turn} b.service", f"b: {turn}")
-        check(status()["host"]["verdict"] == "ready", f"b: {turn}: all is ready", status()["problems"])
+        check(status()["host"]["verdict"] == "ready", f"b: {turn}: all instances are ready", status()["problems"])
     touch("a", 200)
     touch("b", 150)
     systemctl("restart a.service", "a is restarted")
-    systemctl("restart b.service", "and b")
-    # An odd mapping more or less: TURNS.
-    check(0 <= sum(pools().values()) - 350 <= TURNS, "now a keeps to its own nodes", pools())
+    systemctl("restart b.service", "b is restarted")
+    check(0 <= sum(pools().values()) - 350 <= TURNS, "a takes pages where they are granted", pools())
     touch("b", 150)
     touch("a", 200)
     sh("systemctl stop a.service b.service")
-    settled({0: 100, 1: 250}, "both stopped: the pools are the plan")
+    settled({0: 100, 1: 250}, "a and b have stopped: the pools are the plan")
 
 
 def removed_while_it_runs() -> None:
-    """What a removed instance runs with is sold to nobody, and is its own when it comes back."""
+    """The unit of a removed instance keeps its pages, and they belong to the instance when it is added again."""
     configure("30-a", None)
     configure("40-b", None)
     service("first", "reserve 150")
     configure("30-first", "[Instance]\nUnit=first.service\nPages=200\n")
-    reloaded(0, "first comes")
+    reloaded(0, "first is added")
     systemctl("start first.service", "first starts")
     configure("30-first", None)
     service("second", "hold 100")
     configure("40-second", "[Instance]\nUnit=second.service\nPages=100\n")
-    told = reloaded(0, "first is removed, second comes")
-    check("first.service keeps" in told, "the reload says who keeps what", told)
-    check("gave back" not in told, "and that nothing was given back", told)
-    check("pages-kept" in {one["id"] for one in status()["problems"]}, "so does status", status())
+    told = reloaded(0, "first is removed, second is added")
+    check("first.service keeps" in told, "the reload names the unit that keeps pages", told)
+    check("gave back" not in told, "the reload gives nothing back", told)
+    check("pages-kept" in {one["id"] for one in status()["problems"]}, "status has the problem pages-kept", status())
     systemctl("start second.service", "second starts")
     touch("first", 150)
     before = pools()
     configure("30-first", "[Instance]\nUnit=first.service\nPages=200\n")
-    reloaded(0, "first comes back")
-    check_equal(pools(), before, "nothing is reserved a second time")
+    reloaded(0, "first is added again")
+    check_equal(pools(), before, "its pages are not reserved again")
     sh("systemctl stop first.service second.service")
-    settled({0: 150, 1: 150}, "both stopped: the pools are the plan")
+    settled({0: 150, 1: 150}, "first and second have stopped: the pools are the plan")
 
 
 def reload_is_a_transaction() -> None:
@@ -84,23 +83,23 @@ def reload_is_a_transaction() -> None:
     configure("30-first", "[Instance]\nUnit=first.service\nPages=40000\n")
     done = sh("hugeplanctl reload")
     check_equal(done.returncode, 3, "a size that cannot be had: the reload exits 3")
-    check("first" in done.stderr, "and names who would fall", said(done))
-    check_equal(pools(), before, "it changes no pool")
-    check_equal(instance("first")["pagesGranted"], stands["pagesGranted"], "and no grant")
+    check("first" in done.stderr, "the reload names the instance that would lose its pages", said(done))
+    check_equal(pools(), before, "a refused reload changes no pool")
+    check_equal(instance("first")["pagesGranted"], stands["pagesGranted"], "a refused reload changes no grant")
     done = sh("systemctl reload hugeplan.service")
     check(done.returncode != 0, "systemctl reload fails, too", said(done))
     words = wait_for(lambda: logged("first is ready, and would no longer be allowed to start"))
-    check(words, "with the same words in the journal")
+    check(words, "the journal has the reason")
     systemctl("start first.service", "first still starts")
     stop_pages("first")
     done = sh("hugeplanctl reload --force")
-    check_equal(instance("first")["verdict"], "refused", "--force does it all the same")
+    check_equal(instance("first")["verdict"], "refused", "--force carries out the refused plan")
     configure("30-first", "[Instance]\nUnit=first.service\nPages=200\n")
-    reloaded(0, "mended")
-    check_equal(pools(), before, "and all is as before")
+    reloaded(0, "corrected")
+    check_equal(pools(), before, "corrected: the pools are as before")
 
 
-# The changes: of PostgreSQL's own file, and back
+# Changes of PostgreSQL's file, and their undoing
 
 
 def described(node: int = 1, pages: int = PAGES) -> str:
@@ -110,11 +109,11 @@ def described(node: int = 1, pages: int = PAGES) -> str:
 def moved() -> None:
     configure("20-pg", described(node=0))
     short = [one["reason"] for one in hugeplan("plan")["instances"] if one["reason"]]
-    check_equal(short, [], "moved: plan says that it can be had")
+    check_equal(short, [], "moved: plan has a node for each instance")
     reloaded(0, "moved")
     kept = instance("pg")["untilRestart"]
     check(kept and kept["nodes"] == [{"node": 1, "pages": PAGES}],
-          "moved: status says what it keeps until it is restarted", instance("pg"))
+          "moved: status shows the pages that it keeps until a restart", instance("pg"))
 
 
 def shrunk() -> None:
@@ -125,19 +124,19 @@ def shrunk() -> None:
 def removed() -> None:
     configure("20-pg", None)
     told = reloaded(0, "removed")
-    check(f"{postgresql()} keeps" in told, "removed: the reload says who keeps its pages", told)
+    check(f"{postgresql()} keeps" in told, "removed: the reload names the unit that keeps its pages", told)
 
 
 def renamed() -> None:
     (CONFIG / "20-pg.conf").rename(CONFIG / "20-main.conf")
     told = reloaded(0, "renamed")
-    check("gave back" not in told, "renamed: nothing is said to be given back", told)
+    check("gave back" not in told, "renamed: the reload gives nothing back", told)
 
 
 def released() -> None:
     done = sh("hugeplanctl release pg")
     check(done.returncode == 0 and f"{postgresql()} keeps" in done.stdout,
-          "released: it says who keeps its pages", said(done))
+          "released: release names the unit that keeps its pages", said(done))
 
 
 def put_back() -> None:
@@ -163,11 +162,11 @@ def name_of(change: Callable[[], None]) -> str:
 def restarted_it_moves() -> None:
     cold()
     moved()
-    systemctl(f"restart {postgresql()}", "moved: it is restarted")
+    systemctl(f"restart {postgresql()}", "moved: PostgreSQL is restarted")
     check_equal(pools(), {0: PAGES + NEIGHBOUR // 2, 1: NEIGHBOUR // 2},
                 "moved: the pools are the plan at once")
     touched(restarted_it_moves)
-    check_equal(set(charged(postgresql()).used), {0}, "moved: all its pages are on the other node")
+    check_equal(set(charged(postgresql()).used), {0}, "moved: all pages of PostgreSQL are on the other node")
     put_back()
 
 
@@ -183,7 +182,7 @@ def cold() -> None:
     systemctl(f"restart {postgresql()}", "PostgreSQL is restarted")
     now = charged(postgresql())
     check(sum(now.used.values()) < 40 < 100 < now.promised,
-          "and has touched few of the pages that it was promised", now)
+          "PostgreSQL has touched few of its reserved pages", now)
 
 
 def touched(change: Callable[[], None]) -> None:
@@ -191,9 +190,9 @@ def touched(change: Callable[[], None]) -> None:
     check(done.stdout.strip() == "t", f"{name_of(change)}: PostgreSQL touches all its buffers",
           said(done))
     now = charged(postgresql())
-    check(now.promised < 20, f"{name_of(change)}: and is owed next to nothing", now)
+    check(now.promised < 20, f"{name_of(change)}: PostgreSQL has hardly any reserved page left", now)
     killed = journal("-u", postgresql(), "--grep=signal 7|recovery mode")
-    check(not killed, f"{name_of(change)}: nobody was killed", killed)
+    check(not killed, f"{name_of(change)}: no process of PostgreSQL was killed", killed)
 
 
 # Other services
@@ -215,7 +214,7 @@ def touch(name: str, pages: int) -> None:
     sh(f"systemctl kill --signal=SIGUSR1 {name}.service")
     done = wait_for(lambda: sum(charged(f"{name}.service").used.values()) == pages, 20)
     check(done, f"{name} touches all of its {pages} pages", charged(f"{name}.service"))
-    check_equal(unit(f"{name}.service"), "active", f"{name} lives")
+    check_equal(unit(f"{name}.service"), "active", f"{name} runs on")
 
 
 def logged(words: str) -> bool:
@@ -231,24 +230,23 @@ def files(version: int) -> dict[str, Content]:
 
 
 def all_of_it() -> None:
-    # Changed while cold.
     filled()
     for change, undo in CHANGES:
         cold()
         change()
         sh("systemctl restart hugeplan.service")
         promised, free = charged(postgresql()).promised, pool(1, "free_hugepages")
-        check(free >= promised, f"{name_of(change)}: what it was promised is free on its node",
+        check(free >= promised, f"{name_of(change)}: as many pages are free on its node as it has reserved",
               (free, promised))
         touched(change)
         undo()
-        check_equal(pools()[1] >= PAGES, True, f"{name_of(change)}: undone, its pages stand")
+        check_equal(pools()[1] >= PAGES, True, f"{name_of(change)}: undone, its pages are in the pool")
     restarted_it_moves()
     restarted_beside_an_untouched()
     removed_while_it_runs()
     reload_is_a_transaction()
     findings = {(one["severity"], one["id"]) for one in hugeplan("status")["problems"]}
-    check_equal(findings, set(), "in the end status has nothing else to say")
+    check_equal(findings, set(), "at the end status has no problem")
 
 
 SCENARIO = Scenario(

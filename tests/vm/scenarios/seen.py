@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A program of one's own with Memory=auto: nothing tells beforehand how much it takes, so that its first start is let
-go on with nothing, in small pages; what it had mapped an administrator has looked at, and the next one has that, which
-the kernel counts: so has the next boot. With a size that is too small the gate says so."""
+"""A generic program with Memory=auto. Its size is not known before it has run, so its first start has small pages.
+`hugeplanctl learn` measures what it has mapped; its next start has that many pages, and so has the next boot. With a size
+that is too small, the gate says so."""
 
 import re
 import time
@@ -16,8 +16,8 @@ PROGRAM = "/usr/local/bin/own-program"
 FIRST, RAISED = 150, 210  # MiB
 
 FILES = {
-    # Shared memory of huge pages where they are to be had, else of small ones, as databases have it. It takes as much
-    # as its argument says, and once more in a child that has the same segment; 7 MiB more are nobody's business.
+    # Shared memory of the size of its argument, with huge pages if they can be had, else with small ones, as in
+    # databases. A child shares the segment. 7 MiB of private memory do not count.
     PROGRAM: """\
 #!/usr/bin/python3
 import ctypes, mmap, os, socket, sys, time
@@ -52,7 +52,7 @@ def pages(mib: int) -> int:
 
 
 def seen() -> tuple[int, bool]:
-    """What stands in the file: the pages, and whether that is exact."""
+    """The pages in the file, and whether they are exact."""
     text = SEEN.read_text() if SEEN.exists() else ""
     found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
     return int(found[1]) if found else 0, "X-SeenExact=yes" in text
@@ -63,7 +63,7 @@ def log(name: str) -> list[str]:
 
 
 def looked_at(mib: int, what: str) -> None:
-    """Nothing counts small pages: an administrator has it looked at."""
+    """The kernel does not count small pages, so the administrator has them measured."""
     succeeds("hugeplanctl learn own", f"{what}: it is looked at")
     check_equal(seen(), (pages(mib), False), f"{what}: as much as its shared memory, once, an estimate")
 
@@ -115,7 +115,7 @@ def learns() -> None:
 
 
 def raised() -> None:
-    """Started with more, it gets small pages once more."""
+    """Started with a larger size, it gets small pages again."""
     Path("/etc/own").write_text(f"SIZE={RAISED}\n")
     systemctl("restart own.service", "raised: it starts")
     looked_at(RAISED, "raised")
@@ -125,12 +125,12 @@ def raised() -> None:
 
 
 def crashes() -> None:
-    """Who has gone has nothing, and what was seen before stays."""
+    """After a crash the measured size stays."""
     output("systemctl kill --signal=KILL own.service")
     check(wait_for(lambda: unit("own.service") != "active"), "killed: it is gone")
     check_equal(seen()[0], pages(RAISED), "killed: what was seen stays")
     output("systemctl reset-failed own.service")
-    # A file of ours that cannot be read is no mistake of the administrator's.
+    # A broken file of hugeplan is no mistake of the administrator.
     kept = SEEN.read_text()
     SEEN.write_text("[Instance]\nX-Seen=2M:99999\nnonsense\n")
     check_equal(instance("own")["verdict"], "ready", "a broken file: nothing changes meanwhile")

@@ -74,7 +74,7 @@ def mariadb() -> None:
             continue
         pages, taken = figure("maria"), mapped_pages(MARIADB)
         check(0 < taken <= pages, f"{short}: it takes no more", (pages, taken))
-        largest = max(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
+        largest = max(one.size for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
         check(largest >= pool * MIB or pool < 128, f"{short}: its buffer pool is huge", largest)
     sh(f"systemctl stop {MARIADB}")
 

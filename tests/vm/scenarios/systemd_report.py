@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""systemd's own way to metrics, on a systemd that has it: hugeplan is one of the sources that it finds after the boot,
-once its socket is enabled."""
+"""systemd-report finds hugeplan as a source of metrics after the boot, if the socket is enabled."""
 
 import json
 from pathlib import Path
@@ -34,7 +33,7 @@ def reported() -> None:
 
 
 def ask(verb: str) -> list[dict]:
-    """A metric that systemd finds not valid is an error."""
+    """systemd-report fails if a metric is not valid."""
     done = succeeds(f"{PROGRAM} --json=short {verb} {SOURCE}", f"systemd-report {verb}")
     return [json.loads(line) for line in done.stdout.replace("\x1e", "").splitlines() if line.startswith("{")]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Over from hugeadm, tuned, a line of cron's and cloud-init's directory (of sysctl.d and a script tells `migrate`): each
-sets the pool and is imported, and its line is taken out. In the next boot, with all of them, the plan has the pages."""
+"""Migration from hugeadm, tuned, cron and cloud-init's scripts (`migrate` tests sysctl.d and a script): each sets the
+pool and is imported, and its line is removed. In the next boot, with all of them, the plan has the pages."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ONESHOT = "[Service]\nType=oneshot\nExecStart={}\n[Install]\nWantedBy=multi-user
 class Way(NamedTuple):
     name: str
     pages: int
-    file: str  # that import is to name, the first of `files`
+    file: str  # that import has to name, the first of `files`
     files: dict[str, str]
-    unit: str  # that acts at boot
-    action: str = "look"  # what import says of the line
-    instead: str = ""  # of the line, when it is taken out
+    unit: str  # that sets the pool at boot
+    action: str = "look"  # what import suggests for the line
+    instead: str = ""  # replaces the line
 
 
 WAYS = (
@@ -38,7 +38,7 @@ WAYS = (
     Way("cron", 220, "/etc/cron.d/pages", {
         "/etc/cron.d/pages": "@reboot root echo 220 >/proc/sys/vm/nr_hugepages\n",
     }, "cron.service"),
-    # cloud-init itself does not exist: what it does with its directory is.
+    # Without cloud-init; run-parts runs the scripts of its directory.
     Way("cloud-init", 230, "/var/lib/cloud/scripts/per-boot/pages", {
         "/var/lib/cloud/scripts/per-boot/pages": "#!/bin/sh\nsysctl -w vm.nr_hugepages=230\n",
         "/etc/systemd/system/cloud-scripts.service": ONESHOT.format("/bin/run-parts /var/lib/cloud/scripts/per-boot"),
@@ -64,18 +64,18 @@ def install(way: Way) -> None:
 
 
 def empty_the_pool() -> None:
-    """And let hugepland not run until somebody asks it."""
+    """Also stops hugepland until the next call."""
     output("systemctl stop hugeplan.service; echo 0 >/proc/sys/vm/nr_hugepages")
 
 
 def over() -> None:
     at_boot, *others = WAYS
     sets(at_boot)
-    # Nothing is described, so that hugepland has not run before.
-    check("not known" in (of_2m(ask_import())["who"] or ""), "import says that it does not know who did")
+    # No instance is described, so hugepland has not run before.
+    check("not known" in (of_2m(ask_import())["who"] or ""), "import does not know who reserved the pages")
     empty_the_pool()
     output(f"hugeplanctl status; systemctl restart {at_boot.unit}")
-    check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")), "hugepland saw others add them",
+    check(wait_for(lambda: "not by hugeplan" in (of_2m(ask_import())["who"] or "")), "hugepland has seen others add the pages",
           of_2m(ask_import()))
     is_imported(at_boot)
     for way in others:
@@ -83,7 +83,7 @@ def over() -> None:
             (shutil.rmtree if path.is_dir() else Path.unlink)(path)
         empty_the_pool()
         install(way)
-        # As at boot, by which cron goes.
+        # Without this file, cron handles its start as a boot.
         output(f"rm -f /run/crond.reboot; systemctl restart {way.unit}")
         sets(way)
         is_imported(way)
@@ -95,7 +95,7 @@ def sets(way: Way) -> None:
 
 def is_imported(way: Way) -> None:
     imported = ask_import("--write")
-    check_equal(of_2m(imported)["set"], way.pages, f"{way.name}: import counts them")
+    check_equal(of_2m(imported)["set"], way.pages, f"{way.name}: import has the count")
     lines = [line for line in imported["lines"] if line["file"] == way.file]
     check_equal([line["action"] for line in lines], [way.action], f"{way.name}: import names its line")
     reload_all()
@@ -113,7 +113,7 @@ def stands(way: Way, when: str) -> None:
 
 
 def next_boot() -> None:
-    """Nothing waits for what comes late at boot: the plan was made before."""
+    """hugeplan does not wait for these units: the plan was carried out before."""
     check_equal([way.name for way in WAYS if unit(way.unit) == "failed"], [], "next boot: all of them run as before")
     stands(WAYS[-1], "next boot")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Four nodes: two whole ones, one without CPUs, one without memory. Every placement puts its pages
-where it says; an instance that names a node without memory, or none, is refused alone."""
+"""Four nodes: two with memory and CPUs, one without CPUs, one without memory. Each placement has its pages on the right
+nodes. An instance that names a node without memory, or a node that does not exist, is refused; the others are not."""
 
 from guestlib import *
 from memory import configure, reload
@@ -19,7 +19,7 @@ def listed(attribute: str) -> set[int]:
 
 
 def placed() -> None:
-    # Linux numbers nodes as it meets them, not as the firmware does.
+    # Linux numbers nodes in the order in which it finds them, not as the firmware does.
     with_memory, with_cpus = listed("has_memory"), listed("has_cpu")
     bare = [node for node in nodes() if node not in with_memory]
     cpuless = [node for node in nodes() if node not in with_cpus]
@@ -52,7 +52,7 @@ def placed() -> None:
     for name in ("spread", "pack", "bind", "split"):
         for node, pages in instance_nodes(name).items():
             sums[node] += pages
-    check_equal(pools(), sums, "the kernel has these pages, on these nodes, and no others")
+    check_equal(pools(), sums, "the kernel has these pages on these nodes, and no others")
     refused("memoryless", f"node {bare[0]} has no memory")
     refused("absent", f"node {ABSENT} does not exist")
 
@@ -60,9 +60,9 @@ def placed() -> None:
 def refused(name: str, why: str) -> None:
     judged = instance(name)
     check_equal(judged["verdict"], "refused", f"{name} is refused")
-    check_equal(judged["reasonId"], "node-absent", f"{name}: for its node")
-    check_equal(judged["reason"], why, f"{name}: and told which")
-    check(judged["remedy"], f"{name}: and what to do", judged)
+    check_equal(judged["reasonId"], "node-absent", f"{name}: because of its node")
+    check_equal(judged["reason"], why, f"{name}: the reason names the node")
+    check(judged["remedy"], f"{name}: there is a remedy", judged)
 
 
 SCENARIO = Scenario(

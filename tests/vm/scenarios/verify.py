@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""`hugeplanctl verify` beside the kernel's own figures: PostgreSQL and MariaDB on two nodes, with their pages, fallen
-back on purpose (whole, and in part), idle on purpose, and stopped."""
+"""`hugeplanctl verify` compared with the kernel's counts: PostgreSQL and MariaDB on two nodes use their pages, fall back to
+small pages (completely, and in part), are idle, and are stopped."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def set_huge_pages(value: str) -> None:
 
 
 def allow_only(name: str, pages: int | None) -> None:
-    """The unit gets no more huge pages than these, whatever its gate says."""
+    """Limits the huge pages of a unit, although its gate passes."""
     directory = Path(f"/etc/systemd/system/{name}.d")
     limit = directory / "99-limit.conf"
     if pages is None:
@@ -43,7 +43,7 @@ def proof(name: str, prefix: str = "") -> dict[str, Any]:
 
 
 def page_tables(name: str) -> int:
-    """In bytes, of all processes of the unit."""
+    """The bytes of page tables of all processes of the unit."""
     group = Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
     texts = [Path(f"/proc/{pid}/status").read_text() for pid in (group / "cgroup.procs").read_text().split()]
     return sum(int(line.split()[1]) * 1024 for text in texts for line in text.splitlines()
@@ -51,7 +51,7 @@ def page_tables(name: str) -> int:
 
 
 def as_the_kernel_has_it(name: str, database: str) -> None:
-    """Others come and go while this is asked: once, it is the same before and after."""
+    """Compares verify with the kernel's counts, which may change meanwhile: they have to be the same before and after."""
     kernel, found = None, {}
     for _ in range(20):
         before = (charged(database), page_tables(database))
@@ -62,12 +62,12 @@ def as_the_kernel_has_it(name: str, database: str) -> None:
     assert kernel
     use, tables = kernel
     check_equal(found["outcome"], "in-use", f"{name} uses its pages")
-    check_equal(found["server"]["pid"], int(unit(database, "MainPID")), f"{name}: its server")
+    check_equal(found["server"]["pid"], int(unit(database, "MainPID")), f"{name}: the process of its server")
     check_equal(found["touchedBytes"], sum(use.used.values()) * DEFAULT_PAGE_BYTES, f"{name}: pages touched")
     check_equal(found["mappedBytes"], found["touchedBytes"] + use.promised * DEFAULT_PAGE_BYTES,
                 f"{name}: pages mapped")
-    mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(database, "MainPID")))
-    check_equal(found["mappedBytes"], mapped, f"{name}: as smaps has them")
+    mapped = sum(one.size for one in hugetlb_mappings(unit(database, "MainPID")))
+    check_equal(found["mappedBytes"], mapped, f"{name}: the mapped pages of smaps")
     (row,) = found["server"]["pages"]
     check_equal({node["node"]: node["pages"] for node in row["nodes"]}, use.used, f"{name}: by node")
     check_equal(found["pageTableBytes"], tables, f"{name}: its page tables")
@@ -76,10 +76,10 @@ def as_the_kernel_has_it(name: str, database: str) -> None:
 
 def others_see(name: str, outcome: str) -> None:
     seen = proof(name, "runuser -u nobody --")
-    check_equal(seen["outcome"], outcome, f"{name}: everyone may see that it is {outcome}")
+    check_equal(seen["outcome"], outcome, f"{name}: everyone may see the outcome {outcome}")
     mine = proof(name)
     check_equal((seen["mappedBytes"], seen["touchedBytes"]), (mine["mappedBytes"], mine["touchedBytes"]),
-                f"{name}: with the same figures")
+                f"{name}: everyone sees the same figures")
 
 
 def in_use() -> None:
@@ -101,13 +101,14 @@ def in_use() -> None:
 
 
 def metrics_are_written() -> None:
-    """By a user of its own, who sees what others have mapped: MariaDB has a capability that its owner has not."""
+    """The user of hugeplan-metrics.service can read what others have mapped: also of MariaDB, which has a capability that
+    its owner does not have."""
     systemctl("start hugeplan-metrics.service", "the metrics are written")
     file = Path("/run/hugeplan-metrics/hugeplan.prom")
     text = file.read_text() if file.exists() else ""
     for name in ("pg", "maria"):
-        check(f'hugeplan_database_outcome{{database="{name}",outcome="in-use"}} 1\n' in text, f"{name}: the metrics say so", text)
-    check_equal((file.owner(), file.stat().st_mode & 0o777), ("hugeplan-metrics", 0o644), "whose they are")
+        check(f'hugeplan_database_outcome{{database="{name}",outcome="in-use"}} 1\n' in text, f"{name}: its outcome is in the metrics", text)
+    check_equal((file.owner(), file.stat().st_mode & 0o777), ("hugeplan-metrics", 0o644), "owner and mode of the metrics")
 
 
 def idle() -> None:
@@ -117,10 +118,10 @@ def idle() -> None:
     found = proof("pg", later)
     check_equal(found["outcome"], "idle", "three days later it has touched few of them")
     text = output(f"{later} hugeplanctl verify")
-    check("\nidle 3 d  " in text, "and says since when", text)
+    check("\nidle 3 d  " in text, "verify shows since when it is idle", text)
     rows = [row for row in json.loads(output(f"{later} hugeplanctl verify --json=short"))["waste"]
             if (row["kind"], row["instance"]) == ("untouched", "pg")]
-    check_equal([row["pages"] for row in rows], [charged(postgresql()).promised], "what it never touched is waste")
+    check_equal([row["pages"] for row in rows], [charged(postgresql()).promised], "pages that it never touched are waste")
 
 
 def fell_back() -> None:
@@ -130,23 +131,23 @@ def fell_back() -> None:
     for name in (postgresql(), MARIADB):
         systemctl(f"restart {name}")
     pg, maria = proof("pg"), proof("maria")
-    check_equal((pg["outcome"], pg["mappedBytes"]), ("fell-back", 0), "PostgreSQL fell back whole")
-    check("huge_pages=try" in pg["why"], "because of huge_pages=try", pg)
+    check_equal((pg["outcome"], pg["mappedBytes"]), ("fell-back", 0), "PostgreSQL fell back completely")
+    check("huge_pages=try" in pg["why"], "the reason is huge_pages=try", pg)
     check(pg["smallBytes"] >= 256 << 20, "its segment is in small pages", pg)
     check_equal(maria["outcome"], "fell-back", "MariaDB fell back")
-    check(0 < maria["mappedBytes"] <= 60 * DEFAULT_PAGE_BYTES, "in part", maria)
+    check(0 < maria["mappedBytes"] <= 60 * DEFAULT_PAGE_BYTES, "MariaDB fell back in part", maria)
     check(maria["smallBytes"] >= 200 << 20, "its buffer pool is in small pages", maria)
-    check("silently" in maria["why"], "silently", maria)
+    check("silently" in maria["why"], "the reason says that MariaDB fell back silently", maria)
     for name in ("pg", "maria"):
         check_equal(instance(name)["outcome"], "fell-back", f"{name}: status says so, too")
-        check_equal(instance(name)["verdict"], "ready", f"{name}: though its pages were there")
+        check_equal(instance(name)["verdict"], "ready", f"{name}: its pages are reserved")
     waste = {row["instance"]: row["pages"] for row in hugeplan("verify")["waste"] if row["kind"] == "fell-back"}
     check_equal(waste.get("pg"), instance("pg")["pagesGranted"], "PostgreSQL's pages are wasted")
     seen = proof("pg", "runuser -u nobody --")
-    check(seen["outcome"] in ("starting", "fell-back"), "others are told by the controller, a minute later", seen)
+    check(seen["outcome"] in ("starting", "fell-back"), "other users see it by the hugetlb controller, after a minute", seen)
     set_huge_pages("off")
     systemctl(f"restart {postgresql()}")
-    check_equal(proof("pg")["why"], "its huge_pages is off", "and why, where it is told not to")
+    check_equal(proof("pg")["why"], "its huge_pages is off", "the reason is huge_pages=off")
 
 
 def mended() -> None:
@@ -158,7 +159,7 @@ def mended() -> None:
     systemctl(f"stop {postgresql()}")
     check_equal(proof("pg")["outcome"], "not-started", "stopped, it is not started")
     waste = {row["instance"]: row["kind"] for row in hugeplan("verify")["waste"]}
-    check_equal(waste.get("pg"), "disabled", "and nothing starts it")
+    check_equal(waste.get("pg"), "disabled", "its pages are waste, because the unit is disabled")
 
 
 def verified() -> None:
