@@ -143,5 +143,5 @@ SCENARIO = Scenario(
     },
     enable=("handmade.service", "short.service", "small.service"),
     # The kernel zeroes each page that it allocates, so that a write takes long enough to be interrupted.
-    boots=(Boot(gates_by_hand, kernel_args="init_on_alloc=1"),),
+    boots=(Boot(gates_by_hand, kernel_args="init_on_alloc=1", limit_sec=600),),
 )
