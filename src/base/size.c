@@ -60,20 +60,6 @@ int number_scale(const Number *number, uint64_t factor, uint64_t *ret) {
         return 0;
 }
 
-int parse_hex_u64(const char *string, uint64_t *ret) {
-        size_t n = strspn(string, "0123456789abcdefABCDEF");
-
-        if (n == 0 || string[n])
-                return -EINVAL;
-        errno = 0;
-        uint64_t value = strtoull(string, NULL, 16);
-
-        if (errno == ERANGE)
-                return -ERANGE;
-        *ret = value;
-        return 0;
-}
-
 /* Takes a decimal number off *AT, as a whole number and millionths; more decimals are refused. */
 static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_millionths) {
         uint64_t scale = 100000;

@@ -17,10 +17,10 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
         return service_journal_send(fields.items, fields.n) >= 0;
 }
 
-/* Outside a service, entries go to standard error. */
 /* journald ignores an entry of more than 1,024 fields: ENTRY_FIELD_COUNT_MAX. */
 enum { READY_ENTRIES_MAX = 10, READY_NAMES_MAX = 500 };
 
+/* Outside a service, entries go to standard error. */
 void journal_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 

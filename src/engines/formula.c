@@ -207,15 +207,6 @@ static const char *refuse_unknown(Arena *arena, const Engine *engine, const Para
 
 /* ---- parameters ---- */
 
-SettingNames engine_settings(const Engine *engine, Arena *arena) {
-        const ParameterTable *table = engine_formula(engine)->parameters;
-        SettingNames names = {};
-
-        for (size_t i = 1; table && i < table->n; i++) /* row 0 is the version */
-                *vec_push(arena, &names) = table->rows[i].name;
-        return names;
-}
-
 bool parameters_have(const ParameterTable *table, const char *name) {
         return ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, name));
 }

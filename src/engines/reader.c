@@ -20,6 +20,15 @@ const EngineReader *engine_reader(const Engine *engine) {
         return &none;
 }
 
+SettingNames engine_settings(const Engine *engine, Arena *arena) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        SettingNames names = {};
+
+        for (size_t i = 1; table && i < table->n; i++) /* row 0 is the version */
+                *vec_push(arena, &names) = table->rows[i].name;
+        return names;
+}
+
 uint64_t engine_sessions(const Engine *engine, const Gathered *gathered) {
         const EngineReader *reader = engine_reader(engine);
 

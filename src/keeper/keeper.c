@@ -332,7 +332,7 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }
 
-bool keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
+void keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
                  uint64_t now_usec) {
         const PlanInstance *planned = plan_find(keeper->known.look->plan, file->name);
         VEC_FOREACH(count, pages) {
@@ -341,15 +341,12 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *p
                         keeper_report_size(keeper, file->name, count, planned->pages_wanted);
                 keeper_set_found(keeper, file, count);
         }
-        if (keeper->is_held_back)
-                return false;
-        /* The current plan was made for these sizes. */
-        if (planned && planned->demand->n_options > 0 &&
-            !ARRAY_FIND(option, planned->demand->options, planned->demand->n_options,
-                        page_counts_find(pages, option->page_size_bytes) != option->pages))
-                return keeper_is_working(keeper);
-        keeper_begin(keeper, KEEPER_FRESH, now_usec);
-        return true;
+        /* Nothing to do if the current plan was made for these sizes. */
+        if (!keeper->is_held_back &&
+            (!planned || planned->demand->n_options == 0 ||
+             ARRAY_ANY(option, planned->demand->options, planned->demand->n_options,
+                       page_counts_find(pages, option->page_size_bytes) != option->pages)))
+                keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }
 
 LearnedNewsList keeper_count(Keeper *keeper, Arena *arena, const Config *files, uint64_t now_usec) {

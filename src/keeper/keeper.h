@@ -130,9 +130,8 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec);
 /* The changes of the pools since a reload or a release, allocated in ARENA. */
 PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);
 
-/* Sets the size of the instance that FILE has, with Memory=auto, to PAGES. Begins a round if the plan has another size.
- * Returns false if there is nothing to do. */
-bool keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
+/* Sets the size of the instance that FILE has, with Memory=auto, to PAGES. Begins a round if the plan has another size. */
+void keeper_grow(Keeper *keeper, const InstanceConfig *file, const PageCounts *pages,
                  uint64_t now_usec);
 
 /* Returns whether a size that was reported for INSTANCE is not in its file yet, which has PAGES. */

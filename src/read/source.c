@@ -26,15 +26,3 @@ char *source_line(Arena *arena, SourceLines *lines) {
                 length--;
         return arena_strndup(arena, line, length);
 }
-
-char *source_origin(Arena *arena, const char *path, unsigned line) {
-        return arena_printf(arena, "%s:%u", path, line);
-}
-
-char *source_relative(Arena *arena, const char *file, const char *path) {
-        const char *slash = strrchr(file, '/');
-
-        if (*path == '/' || !slash)
-                return arena_strdup(arena, path);
-        return arena_printf(arena, "%.*s/%s", (int) (slash - file), file, path);
-}

@@ -235,18 +235,16 @@ bool keeper_is_unstored(const Keeper *keeper UNUSED, const char *instance UNUSED
 }
 
 /* Each page size once, with at least one page, and without overflow. */
-bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
-                 uint64_t now_usec) {
+void keeper_grow(Keeper *keeper UNUSED, const InstanceConfig *instance, const PageCounts *pages,
+                 uint64_t now_usec UNUSED) {
         uint64_t bytes;
 
-        (void) now_usec;
         require(instance->memory_kind == MEMORY_AUTO && pages->n > 0);
         VEC_FOREACH(count, pages) {
                 require(count->page_size_bytes == 2 * MIB && count->pages > 0);
                 require(!__builtin_mul_overflow(count->pages, count->page_size_bytes, &bytes));
         }
         require(pages->n == 1);
-        return keeper->is_working;
 }
 
 /* ---- the manager ---- */

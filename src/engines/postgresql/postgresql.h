@@ -169,9 +169,6 @@ extern const ParameterTable postgresql_parameters;
  * then that is not known. */
 bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t page_size_bytes);
 
-/* Returns whether the setting NAME is a number, and VALUE is more than OTHER; false if one of the values is wrong. */
-bool postgresql_is_more(const char *name, const char *value, const char *other);
-
 /* Parses a value like that of shared_buffers: "128GB", or a number of blocks. */
 int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes);
 

@@ -190,17 +190,6 @@ static const Parameter parameters[] = {
 
 const ParameterTable postgresql_parameters = {parameters, ARRAY_LEN(parameters)};
 
-bool postgresql_is_more(const char *name, const char *value, const char *other) {
-        for (const Parameter *row = parameters; row < parameters + ARRAY_LEN(parameters); row++) {
-                uint64_t more, less;
-
-                if (setting_is_named(row->name, name) && row->parse)
-                        return row->parse(value, &more) >= 0 && row->parse(other, &less) >= 0 &&
-                               more > less;
-        }
-        return false;
-}
-
 /* ---- preloaded libraries ---- */
 
 /* Returns whether pg_stat_statements is preloaded, and adds the libraries of unknown size to UNKNOWN. Some take less

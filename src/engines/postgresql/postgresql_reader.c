@@ -23,6 +23,18 @@ static bool is_wanted(const char *name) {
                strcasecmp(name, "data_directory") == 0 || strcasecmp(name, "config_file") == 0;
 }
 
+/* Returns whether the setting NAME is a number, and VALUE is more than OTHER; false if one of the values is wrong. */
+static bool is_more(const char *name, const char *value, const char *other) {
+        ARRAY_FOREACH(row, postgresql_parameters.rows, postgresql_parameters.n) {
+                uint64_t more, less;
+
+                if (setting_is_named(row->name, name) && row->parse)
+                        return row->parse(value, &more) >= 0 && row->parse(other, &less) >= 0 &&
+                               more > less;
+        }
+        return false;
+}
+
 typedef struct Server {
         Arena *arena;
         const EngineTarget *target;
@@ -344,7 +356,7 @@ static const char *gather(Arena *arena, const Engine *engine UNUSED, const Engin
                 const Setting *filed = settings_find(&server.files, option->name);
 
                 if (!server.start.command.is_server &&
-                    (!filed || !postgresql_is_more(option->name, filed->value, option->value)))
+                    (!filed || !is_more(option->name, filed->value, option->value)))
                         *vec_push(arena, &ret->options) = *option;
         }
         vec_push_all(arena, &ret->options, &pg_ctl.settings);

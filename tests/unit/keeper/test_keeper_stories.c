@@ -200,8 +200,9 @@ static const char *do_grow(void *context, const StoryLine *line) {
         PageCounts pages = {};
 
         *vec_push(line->arena, &pages) = (PageCount){2 * MIB, story_number_at(line, 2)};
-        return story_yes(keeper_grow(keeper, config_find(keeper_config(keeper), line->words[1]),
-                                     &pages, story->play->now_usec));
+        keeper_grow(keeper, config_find(keeper_config(keeper), line->words[1]), &pages,
+                    story->play->now_usec);
+        return story_yes(keeper_is_working(keeper));
 }
 
 static const char *do_host_written(void *context, const StoryLine *line) {
