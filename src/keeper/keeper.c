@@ -257,8 +257,11 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                      (keeper->drift.is_left && is_anything_left);
         keeper->drift.is_left = is_drifted;
         if (is_drifted && !is_short) {
-                if (keeper->asked.config->host.on_drift == DRIFT_REPORT)
+                if (keeper->asked.config->host.on_drift == DRIFT_REPORT) {
+                        if (keeper->known.is_unsaved)
+                                keeper_save(keeper);
                         return false;
+                }
                 *ret_wants_repair = true;
                 if (!may_repair)
                         return false;
