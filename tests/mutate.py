@@ -38,11 +38,12 @@ from dataclasses import dataclass
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
-         "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/status/status.c"]
+         "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/demand/seen.c",
+         "src/status/status.c"]
 # In this order, but the unit test of the file's own name is run first.
 TESTS = ["plan", "scene_stories", "escalation", "attempt", "limits", "fit",
          "changes", "boot_guard", "evidence", "thp_plan", "pending", "ledger",
-         "charges", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
+         "charges", "unit_policy", "demand", "seen", "learned", "status", "status_json", "messages", "kernel_args", "config",
          "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
          "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_faults",
          "keeper_stories", "plan-properties", "escalation-properties", "histories", "read-faults"]

@@ -235,7 +235,7 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         }
         keeper_forget_old_restores(keeper, now_usec);
         keeper_forget_refused(keeper, now_usec);
-        bool is_drifted = keeper_look_for_drift(keeper) > 0;
+        bool is_drifted = keeper_look_for_drift(keeper);
 
         if (keeper->known.fault.error == 0 && !is_drifted)
                 keeper_take_parts(keeper);

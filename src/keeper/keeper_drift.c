@@ -2,17 +2,17 @@
 /* External changes since the last round, each reported once. */
 #include "keeper/keeper_state.h"
 
-/* Reports new drift, unless IS_QUIET, and remembers it while it persists. Returns how many changes can be repaired. */
-static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
+/* Reports new drift, unless IS_QUIET, and remembers it while it persists. Returns whether any can be repaired. */
+static bool report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet) {
         Arena *arena = arena_new();
         SourceNames reported = {};
-        size_t n_repairable = 0;
+        bool is_repairable = false;
 
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
                 bool is_new = !source_names_have(&keeper->drift.reported, text);
 
-                n_repairable += drift_wants_repair(drift);
+                is_repairable |= drift_wants_repair(drift);
                 if (is_new && is_quiet)
                         continue;
                 if (is_new && keeper->known.stage == KNOWN_SETTLED)
@@ -22,34 +22,34 @@ static size_t report_drifts(Keeper *keeper, const Drifts *drifts, bool is_quiet)
         arena_free(keeper->drift.arena);
         keeper->drift.arena = arena;
         keeper->drift.reported = reported;
-        return n_repairable;
+        return is_repairable;
 }
 
-size_t keeper_note_drift(Keeper *keeper, const Look *look) {
+bool keeper_note_drift(Keeper *keeper, const Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const HostPlan nothing = {};
         /* Settings of a new plan differ from the host because they have not been written yet. */
         bool is_new_plan = keeper->reload.stage == RELOAD_TRYING;
         Drifts drifts = drift_find(scratch, keeper->known.look->plan, keeper->known.look->ledger,
                                    look->topology, is_new_plan ? &nothing : &look->host);
-        size_t n = report_drifts(keeper, &drifts, false) + (look->moved_pages > 0);
+        bool wants_repair = report_drifts(keeper, &drifts, false);
 
         VEC_FOREACH(drift, &drifts)
                 if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
                         moves_note_lowered(&keeper->moves, drift);
-        return n;
+        return wants_repair || look->moved_pages > 0;
 }
 
-size_t keeper_look_for_drift(Keeper *keeper) {
+bool keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
         Look *look = keeper_make_look(keeper, arena);
-        size_t n = look->fault.error < 0 ? 0 : keeper_note_drift(keeper, look);
+        bool wants_repair = look->fault.error == 0 && keeper_note_drift(keeper, look);
         /* For example, a unit has stopped: `hugeplanctl plan` and the next daemon read the ledger from disk. */
         bool is_other = !ledger_equals(keeper->known.look->ledger, look->ledger);
 
         if (keeper_adopt(keeper, arena, look))
                 keeper->known.is_unsaved = keeper->known.is_unsaved || is_other;
-        return n;
+        return wants_repair;
 }
 
 void keeper_forget_drift(Keeper *keeper) {

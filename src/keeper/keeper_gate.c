@@ -71,7 +71,7 @@ static void detect_drift(Keeper *keeper, GateView *view) {
         view_forget(view);
         if (keeper->round.apply)
                 return;
-        if (keeper_look_for_drift(keeper) > 0)
+        if (keeper_look_for_drift(keeper))
                 keeper->drift.is_left = true;
         if (keeper->known.fault.error == 0)
                 view->seen = keeper->known.look;
