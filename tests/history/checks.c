@@ -116,7 +116,7 @@ static void check_admitted(History *history, const Status *status) {
                                 history, "unsafe start",
                                 "%s was admitted, and may die when all units touch their pages",
                                 unit->name);
-                else if (unit->state == UNIT_UP)
+                else if (unit->state == UNIT_UP && !unit_maps_more(unit))
                         report_failure(
                                 history, "not reported",
                                 "others may take the pages of %s, and the status does not say so",

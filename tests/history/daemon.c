@@ -173,6 +173,13 @@ bool daemon_verify(History *history, bool has_memory) {
                 daemon_kill(history);
                 return true;
         }
+        if (history->options->learns) {
+                daemon_count(history);
+                if (!perform_writes(history)) {
+                        daemon_kill(history);
+                        return true;
+                }
+        }
         PoolCounts after = pool_counts(history);
 
         history->now_usec += 2 * USEC_PER_SEC;
@@ -338,6 +345,11 @@ void daemon_reload(History *history, bool is_forced) {
 
         falls_find(keeper_judge(history->keeper, history->arena, false),
                    look_plan_restarted(history->arena, history->root, ahead), ahead->plan, &falls);
+        /* A reported size beyond the instance's bounds is not on disk. */
+        if (history->options->learns) {
+                falls = diags_in(history->arena);
+                ahead = keeper_look_ahead(history->keeper, history->arena, &falls);
+        }
         KeeperReload begun = keeper_reload(history->keeper, is_forced, history->now_usec);
 
         check_predicted(history, ahead, &falls, is_forced, begun);
@@ -391,9 +403,7 @@ void daemon_release(History *history) {
 
 /* ---- gates ---- */
 
-/* If INSTANCE belongs to another unit according to the files that the daemon has read, the call is not a start: it
- * only asks whether the instance is ready. */
-static bool is_starting(const History *history, const Unit *unit, const char *instance) {
+bool is_starting(const History *history, const Unit *unit, const char *instance) {
         const InstanceConfig *config = config_find(keeper_config(history->keeper), instance);
 
         return config && text_equals(config->unit, unit->name);
@@ -429,19 +439,18 @@ static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusIns
         return answer;
 }
 
-bool daemon_admits(History *history, const char *instance) {
-        Gate gate = {.instance = instance, .run = ""};
-
+bool daemon_admits(History *history, Gate *gate, Verdict *ret_verdict) {
         for (unsigned i = 0; i < ROUNDS_MAX; i++) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 StatusInstance status = {};
                 Reason reason = {};
-                GateAnswer answer = try_gate(history, arena, &gate, &status, &reason);
+                GateAnswer answer = try_gate(history, arena, gate, &status, &reason);
 
                 if (model_root_is_dead(history->root)) {
                         daemon_kill(history);
                         return false;
                 }
+                *ret_verdict = status.verdict;
                 if (answer != GATE_WAIT)
                         return answer == GATE_PASS;
         }
@@ -483,10 +492,14 @@ static void take_result(History *history, const StartGate *start, const GateResu
                 const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger,
                                                      unit->name, start->instance);
 
-                if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
-                        unit->claims[unit->n_claims++] = (Claim){
-                                hold->granted.page_size_bytes, ledger_granted_pages(&hold->granted),
-                                mount_of(history, start->instance)};
+                const Described *described = described_auto(history, start->instance);
+                uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
+
+                if (granted > 0 && unit->n_claims < CLAIMS)
+                        unit->claims[unit->n_claims++] =
+                                (Claim){hold->granted.page_size_bytes,
+                                        described ? MIN(granted, described->pages) : granted,
+                                        mount_of(history, start->instance), 0};
                 unit->is_short = unit->is_short || mount_may_differ(history, start->instance);
         }
 }
@@ -532,7 +545,7 @@ static bool restart_gates(History *history, const StartGate *starts, Gate *gates
         return !was_edited;
 }
 
-void daemon_gates(History *history, StartGate *starts, size_t n) {
+static void try_until_done(History *history, StartGate *starts, size_t n) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Gate *gates = ARENA_ARRAY(arena, Gate, n);
         GateResult *results = ARENA_ARRAY(arena, GateResult, n);
@@ -579,6 +592,17 @@ void daemon_gates(History *history, StartGate *starts, size_t n) {
         }
         if (is_any_waiting)
                 report_failure(history, "gate", "one of %zu gates waits forever", n);
+}
+
+void daemon_gates(History *history, StartGate *starts, size_t n) {
+        for (size_t i = 0; i < n && history->options->learns; i++)
+                if (is_starting(history, starts[i].unit, starts[i].instance))
+                        daemon_report_size(history, starts[i].instance);
+        try_until_done(history, starts, n);
+        /* The gates may have passed before the end of the round that a reported size began. */
+        if (history->options->learns && !model_root_is_dead(history->root) &&
+            !perform_writes(history))
+                daemon_kill(history);
 }
 
 /* A start counts once: a second call of the same run gets no hold, whatever the unit has mapped. */

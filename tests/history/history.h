@@ -36,6 +36,8 @@ typedef struct Described {
         bool has_mount;
         uint64_t mount_min; /* min_size= in pages; 0: none */
         bool is_broken;     /* the file has a mistake */
+        bool is_auto;       /* Memory=auto: `pages` is what the server maps */
+        bool is_list;       /* PageSize=1G,2M */
 } Described;
 
 /* The mount of an instance, made at the first start of its unit. */
@@ -56,6 +58,7 @@ typedef enum UnitState {
 typedef struct Claim {
         uint64_t page_bytes, pages;
         const char *mount; /* path of the mount whose file is mapped; NULL: an anonymous mapping */
+        uint64_t mapped;   /* so far; the unit may map the rest at any time */
 } Claim;
 
 typedef struct Unit {
@@ -102,6 +105,9 @@ typedef struct HistoryOptions {
         uint64_t has_mounts;          /* 1: some instances have a mount */
         uint64_t has_gates_in_rounds; /* 1: units start and stop during rounds, and gates hang up */
         uint64_t leaves_processes;    /* 1: a unit that restarts may leave its process running */
+        uint64_t maps_in_parts;       /* 1: units map in parts, unmap, and restart their database */
+        uint64_t learns;              /* 1: some instances have Memory=auto */
+        uint64_t changes_host;        /* 1: [Host] changes; some instances take pages of 1G or 2M */
         bool is_traced;               /* every step is printed */
 } HistoryOptions;
 
@@ -193,8 +199,11 @@ void daemon_revive(History *history);
 bool daemon_verify(History *history, bool has_memory);
 void daemon_reload(History *history, bool is_forced);
 void daemon_release(History *history);
-/* Passes the gate before the mount of INSTANCE. */
-bool daemon_admits(History *history, const char *instance);
+/* Passes GATE, which is not that of a starting unit, and sets *RET_VERDICT. */
+bool daemon_admits(History *history, Gate *gate, Verdict *ret_verdict);
+/* Whether INSTANCE belongs to UNIT according to the files that the daemon has read. If not, a gate of UNIT only asks
+ * whether the instance is ready. */
+bool is_starting(const History *history, const Unit *unit, const char *instance);
 /* A gate of a unit that starts. */
 typedef struct StartGate {
         Unit *unit;
@@ -208,14 +217,28 @@ void daemon_gates(History *history, StartGate *starts, size_t n);
 /* A process of UNIT, whose gates have passed, calls Wait() again as if it started. */
 void daemon_claim_start(History *history, Unit *unit);
 
+/* ---- learned.c ---- */
+
+/* Returns NULL if INSTANCE does not have Memory=auto. */
+const Described *described_auto(const History *history, const char *instance);
+/* The gate of INSTANCE reports its size. */
+void daemon_report_size(History *history, const char *instance);
+/* Learns what units have mapped by the last look; a round may have begun. */
+void daemon_count(History *history);
+
 /* ---- processes.c: units and other processes ---- */
 
 void unit_start(History *history, Unit *unit);
 /* Starts most units that are down at the same time. Returns how many. */
 size_t units_start(History *history);
+/* Maps what UNIT has not mapped yet; with maps_in_parts only a part of it. */
 void unit_map(History *history, Unit *unit);
+bool unit_maps_more(const Unit *unit);
 void unit_stop(History *history, Unit *unit);
 bool unit_leave_behind(History *history, Unit *unit);
+bool unit_unmap(History *history, Unit *unit);
+/* The database of UNIT ends, and its supervisor asks whether it may start again. */
+void unit_restart_database(History *history, Unit *unit);
 /* The following return false if no drawn process can do it. */
 /* A unit starts or stops during a round. */
 bool some_unit_starts_or_stops(History *history);

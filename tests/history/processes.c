@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "model/kernel_files.h"
+#include "model/names.h"
 
 /* ---- units ---- */
 
@@ -33,7 +34,7 @@ static unsigned random_cpu_node(History *history) {
 
 /* In one or several mappings, as servers do. */
 static int map_claim(KernelProcess *process, const Claim *claim, bool is_private, Random *random) {
-        uint64_t left = claim->pages;
+        uint64_t left = claim->pages - claim->mapped;
 
         while (left > 0) {
                 uint64_t n = random_chance(random, 60) ? left : random_between(random, 1, left);
@@ -116,8 +117,10 @@ void mount_outdate(History *history, const char *instance) {
 /* Returns false if the gate before the mount or mount(2) fails. The unit then does not start. */
 static bool make_mount(History *history, const Described *described) {
         Mounted *place = ARRAY_FIND(mounted, history->mounts, MOUNTS, !mounted->mount);
+        Gate gate = {.instance = described->name, .run = ""};
+        Verdict verdict;
 
-        if (!place || !daemon_admits(history, described->name))
+        if (!place || !daemon_admits(history, &gate, &verdict))
                 return false;
         const char *path = arena_printf(history->arena, "/mnt/%s", described->name);
         int r = kernel_mount(history->kernel, NULL, path, described->page_bytes,
@@ -244,7 +247,7 @@ void unit_start(History *history, Unit *unit) {
 
                         if (described->name && described->unit == unit - history->units)
                                 unit->claims[unit->n_claims++] =
-                                        (Claim){described->page_bytes, described->pages, NULL};
+                                        (Claim){described->page_bytes, described->pages, NULL, 0};
                 }
         }
         unit->state = UNIT_ADMITTED;
@@ -316,21 +319,28 @@ static const char *policy_text(const History *history, const KernelPolicy *polic
 
 void unit_map(History *history, Unit *unit) {
         KernelPolicy policy = kernel_policy(history, &unit->run_policy);
+        Unit part = *unit;
         int r;
 
-        unit->process =
-                kernel_spawn(history->kernel, &(KernelSpawn){.name = unit->name,
-                                                             .group = unit->group,
-                                                             .policy = policy,
-                                                             .cpu_node = random_cpu_node(history)});
+        if (!unit->process)
+                unit->process = kernel_spawn(history->kernel,
+                                             &(KernelSpawn){.name = unit->name,
+                                                            .group = unit->group,
+                                                            .policy = policy,
+                                                            .cpu_node = random_cpu_node(history)});
         unit->state = UNIT_UP;
         history->is_settled = false;
-        r = claims_map(history->kernel, unit->process, unit, &history->random);
-        for (size_t i = 0; i < unit->n_claims; i++)
+        ARRAY_FOREACH(claim, part.claims, part.n_claims)
+                if (history->options->maps_in_parts && unit->was_gated && chance(history, 50))
+                        claim->pages = draw(history, claim->mapped, claim->pages);
+        r = claims_map(history->kernel, unit->process, &part, &history->random);
+        for (size_t i = 0; i < unit->n_claims; i++) {
                 trace(history, "      %s maps %" PRIu64 " pages of %s (%s)%s", unit->name,
-                      unit->claims[i].pages,
+                      part.claims[i].pages - part.claims[i].mapped,
                       format_page_size(history->arena, unit->claims[i].page_bytes),
                       policy_text(history, &policy), r < 0 ? ": ENOMEM" : "");
+                unit->claims[i].mapped = part.claims[i].pages;
+        }
         if (r < 0 && unit->was_gated && !unit->is_short &&
             !(history->unsafe & unit_bit(history, unit)))
                 report_failure(history, "no pages", "%s was admitted and cannot map its pages",
@@ -340,6 +350,60 @@ void unit_map(History *history, Unit *unit) {
                 history->is_over = history->is_over || unit->claims[i].mount;
         if (r < 0)
                 remove_unit(history, unit);
+}
+
+bool unit_maps_more(const Unit *unit) {
+        return unit->state == UNIT_UP &&
+               ARRAY_ANY(claim, unit->claims, unit->n_claims, claim->mapped < claim->pages);
+}
+
+bool unit_unmap(History *history, Unit *unit) {
+        KernelMapping *mapping =
+                unit->n_claims == 1 ? kernel_mapping_at(unit->process, draw(history, 0, 2)) : NULL;
+
+        if (!mapping)
+                return false;
+        uint64_t pages = kernel_mapping_pages(mapping);
+
+        trace(history, "      %s unmaps %" PRIu64 " pages", unit->name, pages);
+        kernel_unmap(mapping);
+        unit->claims[0].mapped -= pages;
+        history->is_settled = false;
+        return true;
+}
+
+void unit_restart_database(History *history, Unit *unit) {
+        trace(history, "      the database of %s ends, and its supervisor asks", unit->name);
+        kernel_exit(unit->process);
+        unit->process = NULL;
+        unit->is_short = false;
+        history->is_settled = false;
+        for (size_t i = 0; i < unit->n_gates; i++) {
+                Gate gate = {
+                        .instance = unit->gates[i],
+                        .is_restarting = true,
+                        .unit = unit->name,
+                        .policy = unit->run_policy,
+                        .group = arena_printf(history->arena, PATH_CGROUP "%s", unit->group),
+                        .run = unit->run,
+                };
+                Verdict verdict = VERDICT_INVALID;
+
+                if (!is_starting(history, unit, unit->gates[i]) ||
+                    !daemon_admits(history, &gate, &verdict)) {
+                        trace(history, "        it may not start: %s", verdict_name(verdict));
+                        remove_unit(history, unit);
+                        return;
+                }
+                unit->is_short = unit->is_short || verdict != VERDICT_READY;
+        }
+        unit->n_claims = 0;
+        VEC_FOREACH(hold, &keeper_look(history->keeper)->ledger->holds)
+                if (text_equals(hold->unit, unit->name) && unit->n_claims < CLAIMS)
+                        unit->claims[unit->n_claims++] =
+                                (Claim){hold->granted.page_size_bytes,
+                                        ledger_granted_pages(&hold->granted), NULL, 0};
+        unit->state = UNIT_ADMITTED;
 }
 
 /* ---- touching ---- */

@@ -65,7 +65,9 @@ static Fork fork_new(const History *history, Kernel *kernel, unsigned supposed, 
                         i < UNITS ? fork_unit(&fork, &history->units[i])
                                   : kernel_process(fork.kernel,
                                                    kernel_pid(history->others[i - UNITS].process));
-                fork.has_mapped[i] = i >= UNITS || history->units[i].state == UNIT_UP;
+                fork.has_mapped[i] = i >= UNITS || (history->units[i].state == UNIT_UP &&
+                                                    (!unit_maps_more(&history->units[i]) ||
+                                                     history->units[i].is_short));
         }
         return fork;
 }

@@ -100,6 +100,23 @@ static bool step_restart(History *history) {
         return true;
 }
 
+/* With maps_in_parts: a running unit maps more, unmaps, or restarts its database. */
+static bool step_within(History *history) {
+        Unit *unit = random_unit(history, UNIT_UP);
+
+        if (!unit || !unit->was_gated)
+                return false;
+        if (chance(history, 30))
+                unit_restart_database(history, unit);
+        else if (unit_maps_more(unit) && chance(history, 60))
+                unit_map(history, unit);
+        else if (!unit_unmap(history, unit))
+                return false;
+        check_after(history, ACTOR_UNIT);
+        maybe_verify(history, 50);
+        return true;
+}
+
 static bool step_touch(History *history) {
         Actor actor;
 
@@ -269,7 +286,8 @@ void step(History *history) {
 
         history->now_usec += draw(history, 1, 60) * USEC_PER_SEC;
         trace(history, "step %u:", history->step);
-        for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
-                ;
+        if (!history->options->maps_in_parts || !chance(history, 70) || !step_within(history))
+                for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
+                        ;
         trace_pools(history);
 }

@@ -15,7 +15,7 @@ static const char *const releases[] = {"5.10.0",  "6.1.176",  "6.6.60",  "6.8.12
 
 static const char *random_host(History *history) {
         Text text = text_in(history->arena);
-        bool has_large = chance(history, 10);
+        bool has_large = chance(history, history->options->changes_host ? 60 : 10);
 
         history->n_nodes = (unsigned) draw(history, 1, NODES);
         history->n_sizes = has_large ? 2 : 1;
@@ -95,11 +95,16 @@ static const char *described_text(const History *history, const Described *descr
         text_add(&text, "[Instance]\n");
         if (described->is_broken)
                 text_add(&text, "Pages=many\n");
+        else if (described->is_auto)
+                text_add(&text, "Engine=postgresql\nMemory=auto\n");
+        else if (described->is_list)
+                text_printf(&text, "Pages=1G:%" PRIu64 " 2M:%" PRIu64 "\nPageSize=1G,2M\n",
+                            described->pages, described->pages * 512);
         else if (described->is_split)
                 text_printf(&text, "NodeMemory=%s\n", split_text(history, described));
         else
                 text_printf(&text, "Pages=%" PRIu64 "\n", described->pages);
-        if (described->page_bytes != 2 * MIB)
+        if (described->page_bytes != 2 * MIB && !described->is_list)
                 text_add(&text, "PageSize=1G\n");
         if (described->unit >= 0)
                 text_printf(&text, "Unit=%s\n", history->units[described->unit].name);
@@ -128,16 +133,20 @@ static const char *path_of(const History *history, const char *name) {
 }
 
 /* The write at which the daemon is to be killed may be this one. The file is then written after its restart. */
+static void write_file(History *history, const char *path, const char *text) {
+        if (root_write_file(history->root, path, text) == 0)
+                return;
+        daemon_revive(history);
+        root_write_file(history->root, path, text);
+}
+
 static void write_described(History *history, Described *described) {
         described->mount_min = MIN(described->mount_min, described->pages);
         const char *text = described_text(history, described);
 
         mount_outdate(history, described->name);
 
-        if (root_write_file(history->root, path_of(history, described->name), text) < 0) {
-                daemon_revive(history);
-                root_write_file(history->root, path_of(history, described->name), text);
-        }
+        write_file(history, path_of(history, described->name), text);
         trace(history, "      %s.conf: %s", described->name,
               text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
 }
@@ -201,6 +210,10 @@ static void add_described(History *history, Described *described) {
                 described->has_mount = true;
                 described->mount_min = chance(history, 50) ? draw(history, 1, described->pages) : 0;
         }
+        described->is_auto = history->options->learns && described->unit >= 0 &&
+                             !described->is_split && chance(history, 70);
+        described->is_list = described->page_bytes == GIB && history->options->changes_host &&
+                             chance(history, 70);
         write_described(history, described);
 }
 
@@ -238,11 +251,30 @@ void systemd_reload(History *history) {
 
 /* ---- edits ---- */
 
+static void change_host(History *history) {
+        Text text = text_in(history->arena);
+
+        text_printf(&text, "[Host]\nKeepFree=%" PRIu64 "M\nReserveTimeout=1min\n",
+                    draw(history, 64, 200));
+        if (chance(history, 30))
+                text_add(&text, "ExistingPages=keep\n");
+        if (chance(history, 20))
+                text_add(&text, "OnDrift=report\n");
+        if (chance(history, 30))
+                text_add(&text, "Reclaim=no\n");
+        if (chance(history, 30))
+                text_add(&text, "Compaction=no\n");
+        write_file(history, "/etc/hugeplan.d/00.conf", text_string(&text));
+        trace(history, "      00.conf: %s", text_excerpt(history->arena, text_string(&text), 200));
+}
+
 void world_edit(History *history) {
         Described *described = random_described(history), *place = unused_described(history);
         unsigned what = (unsigned) draw(history, 0, 99);
 
-        if (!described || what < 20) {
+        if (history->options->changes_host && chance(history, 30)) {
+                change_host(history);
+        } else if (!described || what < 20) {
                 if (place)
                         add_described(history, place);
         } else if (what < 35) {
@@ -255,9 +287,10 @@ void world_edit(History *history) {
                 described->name = arena_printf(history->arena, "i%u", history->n_named++);
                 write_described(history, described);
         } else {
-                if (what < 65 && !described->is_split)
+                if (what < 65 && !described->is_split) {
                         draw_size(history, described);
-                else if (what < 90)
+                        described->is_list = described->is_list && described->page_bytes == GIB;
+                } else if (what < 90)
                         draw_placement(history, described);
                 else if (what < 95)
                         described->is_degradable = !described->is_degradable;

@@ -19,7 +19,7 @@
 enum { HISTORIES = 2000, STEPS = 12 };
 
 /* In every fourth history some instances have a mount; in another fourth, units start and stop during rounds. In
- * every eighth, units that restart may leave a process running. */
+ * every eighth, units that restart may leave a process running; the other options have eighths and a sixteenth, too. */
 static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         HistoryOptions own = *options;
 
@@ -27,6 +27,9 @@ static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         own.has_mounts = seed % 4 == 1;
         own.has_gates_in_rounds = seed % 4 == 2;
         own.leaves_processes = seed % 8 == 3;
+        own.maps_in_parts = seed % 8 == 7;
+        own.learns = seed % 8 == 4;
+        own.changes_host = seed % 16 == 8;
         return own;
 }
 
