@@ -250,12 +250,14 @@ TREE_TEST(short_reads) {
 /* A kept file descriptor is used again, unless reading fails because the node was removed; then the new file is
  * kept. */
 TREE_TEST(a_file_that_is_kept_open) {
+        /* skip() does not return and so frees nothing. */
+        if (access(PATH_THP_ENABLED, R_OK) < 0)
+                skip();
         CLEANUP(root_freep) Root *host = open_host();
         char *first, *text;
 
         root_keep_open(host);
-        if (root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &first) < 0)
-                skip();
+        assert_true(root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &first) == 0);
         for (int i = 0; i < 3; i++) {
                 arm(i == 1 ? CALL_READ : CALL_OPEN, 1, ENODEV);
                 assert_true(root_read_attribute(host, tree->arena, PATH_THP_ENABLED, &text) == 0);
