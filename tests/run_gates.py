@@ -1013,7 +1013,7 @@ def test_restart_without_its_pages(host: Host, fixture: str = "one-node") -> Non
             check(reply["parameters"].get("reasonId") == "taken", str(reply))
             check(" 97 " in reply["parameters"]["reason"], str(reply))
         done = host.ctl("wait", "pg")  # from outside of the unit
-        check(done.returncode == 1 and "used by" not in done.stdout and " 97 " in done.stderr, done.stderr)
+        check(done.returncode == 1 and "used by" not in done.stdout and " 97 " in done.stderr, f"{done}\n{log(host)}")
         other.use(0, 0)
         replies: list[dict] = []
         try:
