@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Trees of Debian packages from its mirrors, and the cache of what is made from them.
 
-What is cached is a directory named by everything that made it: whoever changes that makes a new
-one, and nobody ever has to clean one by hand.
+A cached directory is named by a hash of everything that made it, so a change makes a new one, and none has to be
+removed by hand.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNUSED_SEC = 14 * 24 * 3600
 
 
 class DebianError(Exception):
-    """Something could not be made; the text says which step failed and how."""
+    """A tree or an image could not be made; the text names the step that failed, and the failure."""
 
 
 def cache_directory(variable: str, name: str) -> Path:
@@ -40,8 +40,7 @@ def cache_directory(variable: str, name: str) -> Path:
 
 
 def cached(cache: Path, name: str, build: Callable[[Path], Path]) -> Path:
-    """`cache`/`name`. Where it is missing, `build` makes it in an empty directory that it is given,
-    and returns where."""
+    """`cache`/`name`. If it is missing, `build` makes it in the empty directory that it gets, and returns its path."""
     cache.mkdir(parents=True, exist_ok=True)
     directory = cache / name
     with _locked(cache / f"{name.rpartition('-')[0]}.lock"):
@@ -51,7 +50,7 @@ def cached(cache: Path, name: str, build: Callable[[Path], Path]) -> Path:
             with tempfile.TemporaryDirectory(prefix=".building-", dir=cache) as work:
                 build(Path(work)).rename(directory)
         os.utime(directory)
-        # Forgets what, whole or half, no run has wanted for a long time.
+        # Removes directories, complete or not, that no run has used for a long time.
         oldest = time.time() - UNUSED_SEC
         for entry in cache.iterdir():
             if entry.is_dir() and entry.stat().st_mtime < oldest:
@@ -68,7 +67,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def programs_run(architecture: str) -> Iterator[None]:
-    """The kernel runs programs of an architecture, by qemu if it cannot otherwise."""
+    """The kernel runs programs of an architecture, by qemu unless it can run them itself."""
     name = EMULATED.get(architecture)
     if not name or (BINFMT / name).exists():
         yield
@@ -85,7 +84,7 @@ def programs_run(architecture: str) -> Iterator[None]:
 def bootstrap(
     suite: str, packages: Iterable[str], tree: Path, options: Iterable[str] = ()
 ) -> None:
-    """Debian's base and these packages into `tree`, with more options of mmdebstrap."""
+    """Installs Debian's base and these packages into `tree`, with more options of mmdebstrap."""
     command = [
         "mmdebstrap",
         "--quiet",
@@ -103,25 +102,25 @@ def bootstrap(
 
 
 def _host_apt_options() -> list[str]:
-    """How this host reaches its mirrors (proxies and the like), as it told apt."""
+    """The options of apt by which this host reaches its mirrors, such as proxies."""
     lines = run(["apt-config", "dump"]).splitlines()
     return [line for line in lines if APT_TRANSPORT_OPTION.match(line)]
 
 
 def _host_mirror(suite: str) -> list[str]:
-    """The mirror this host takes Debian from, for another suite; none: mmdebstrap's own choice."""
+    """This host's mirror of Debian, for another suite; without one, mmdebstrap chooses."""
     wanted = "$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)"
     targets = run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"])
     for line in targets.splitlines():
         origin, component, codename, uri = line.split(maxsplit=3)
-        # Debian's other archives (updates, security) carry a suffix to their code name.
+        # Debian's other archives (updates, security) have a suffix after the code name.
         if origin == "Debian" and component == "main" and codename.isalpha():
             return [f"deb {uri} {suite} main"]
     return []
 
 
 def run(command: list[str]) -> str:
-    """What a command prints; DebianError where it fails or is missing."""
+    """The output of a command; DebianError if it fails or is missing."""
     environment = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment)

@@ -3,9 +3,9 @@
 
     tests/vm/image.py SUITE...
 
-An image is a directory holding `disk.img` (raw; an MBR and one ext4 partition, never written to
-after it was made) and `vmlinuz`. It is named by a hash of everything that made it, so a change
-here makes a new image and nobody ever has to clean one by hand.
+An image is a directory with `disk.img` (raw, with an MBR and one ext4 partition; it is never written to after it was
+made) and a file for each kernel. It is named by a hash of everything that made it, so a change of this file makes a new
+image, and none has to be removed by hand.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 import debian_tree
 from debian_tree import DebianError, run
 
-# Forky moves on: only for what the others do not have.
-# A suite of another architecture than the host's has that behind its name.
+# Forky changes, so it is used only for what the others do not have. The name of a suite for another architecture than
+# the host's ends with the architecture.
 SUITES = ("bookworm", "trixie", "forky", "trixie-arm64")
 
 # What the host needs, for scripts/run-tests.
@@ -34,10 +34,10 @@ APT_PACKAGES = (
     "tar",
 )
 
-# And for suites of other architectures.
+# What the host needs for suites of other architectures.
 FOREIGN_APT_PACKAGES = ("arch-test", "cpio", "qemu-system-arm", "qemu-user-static", "xz-utils")
 
-# What the guest gets, besides Debian's minimal base.
+# The guest's packages, besides Debian's minimal base.
 GUEST_PACKAGES = (
     "dbus",
     "kmod",
@@ -47,13 +47,13 @@ GUEST_PACKAGES = (
     "numactl",
     "postgresql",
     "procps",
-    "python3",  # not python3-minimal: the checks want json and mmap
+    "python3",  # not python3-minimal: the checks need json and mmap
     "systemd",
     "systemd-sysv",
     "udev",
 )
 
-# And besides, where a scenario wants it. What is installed under emulation takes minutes.
+# Packages for scenarios on a suite. Under emulation an installation takes minutes.
 NATIVE_PACKAGES = ("mariadb-server", "tuned")
 SUITE_PACKAGES = {
     "bookworm": (*NATIVE_PACKAGES, "ansible-core", "cron", "etcd-server", "patroni", "python3-apt"),
@@ -62,14 +62,14 @@ SUITE_PACKAGES = {
     "trixie-arm64": ("busybox-static",),
 }
 
-# What an architecture's kernels come in; a boot has the first one, unless it names another. Unpacked only: their
-# maintainer scripts would build an initrd, which nobody boots.
+# The kernels of an architecture; a boot uses the first one, unless it names another. They are only unpacked, because
+# their maintainer scripts would build an initrd, which is not used.
 KERNEL_PACKAGES = {
     "amd64": ("linux-image-cloud-amd64",),
     "arm64": ("linux-image-cloud-arm64", "linux-image-arm64-16k"),
 }
 
-# The last ones that a kernel has to load itself before it sees its root file system.
+# The modules that a kernel without built-in drivers needs for its root file system.
 ROOT_MODULES = ("nvme", "crc32c_generic", "ext4")
 ROOT_INIT = """\
 #!/bin/busybox sh
@@ -83,7 +83,7 @@ done
 exec busybox switch_root /root /usr/sbin/hugeplan-vm-init "$@"
 """
 
-# Nothing a test looks at, and each of them costs time under emulation.
+# Units that no test needs; each of them takes time under emulation.
 MASKED_UNITS = (
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
@@ -126,10 +126,10 @@ MASKED_UNITS = (
     "veritysetup.target",
 )
 
-# The rest of systemd's generators: disks, consoles and boot loaders that the guest has not got.
+# systemd's other generators are for disks, consoles and boot loaders that the guest does not have.
 KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
 
-# Installed for the scenarios that ask for them; no boot starts them by itself.
+# Units of packages for single scenarios, which start them.
 DISABLED_UNITS = (
     "cron.service",
     "etcd.service",
@@ -144,7 +144,7 @@ DISABLED_UNITS = (
     "tuned.service",
 )
 
-# Loaded for devices and processor features, and nothing here uses them.
+# Modules for devices and processor features that no test uses.
 BLACKLISTED_MODULES = (
     "aesni_intel",
     "button",
@@ -196,7 +196,7 @@ class Image:
         return self.directory / "disk.img"
 
     def kernel_args(self, kernel: str) -> list[str]:
-        """Of qemu, for one of KERNEL_PACKAGES."""
+        """The arguments of qemu for one of KERNEL_PACKAGES."""
         kernel = kernel or KERNEL_PACKAGES[self.architecture][0]
         initrd = self.directory / f"{kernel}.initrd"
         found = ["-kernel", str(self.directory / kernel)]
@@ -212,7 +212,7 @@ def is_foreign(suite: str) -> bool:
 
 
 def cached_image(suite: str) -> Image:
-    """The image of a suite, built first where the cache does not have it."""
+    """The image of a suite, which is built first if the cache does not have it."""
     if suite not in SUITES:
         raise DebianError(f"no such suite: {suite}; one of {', '.join(SUITES)}")
     cache = debian_tree.cache_directory("HUGEPLAN_VM_CACHE", "hugeplan-vm")
@@ -233,7 +233,7 @@ def _build(suite: str, work: Path) -> Path:
     tree, image = work / "tree", work / "image"
     # Debian's packages into `tree`, and each kernel's package files into a directory of `work`.
     kernels = KERNEL_PACKAGES[architecture(suite)]
-    # The metapackage's first dependency is the kernel it stands for, which is in parts since Debian 14.
+    # The first dependency of the metapackage is the kernel, which consists of several packages since Debian 14.
     fetch_kernels = (
         "export APT_CONFIG=$MMDEBSTRAP_APT_CONFIG; "
         "parts() { apt-cache depends $1 | sed -n \"s/^ *Depends: \\\\(linux-$2-[0-9]\\\\)/\\\\1/p\"; }; "
@@ -242,7 +242,7 @@ def _build(suite: str, work: Path) -> Path:
     )
     options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
     options += [f"--customize-hook={fetch_kernels}", f"--architectures={architecture(suite)}"]
-    # Java's packages link their manuals into it, excluded or not.
+    # The packages of Java link their manuals into this directory, although manuals are excluded.
     options.append('--essential-hook=mkdir -p "$1/usr/share/man/man1"')
     packages = (*GUEST_PACKAGES, *SUITE_PACKAGES[suite])
     image.mkdir()
@@ -260,7 +260,7 @@ def _install_kernel(tree: Path, packages: Path, kernel: Path) -> None:
     unpacked = packages / "unpacked"
     for package in packages.glob("*.deb"):
         run(["dpkg-deb", "-x", str(package), str(unpacked)])
-    # /lib/modules or /usr/lib/modules, as the suite has it; one place in a merged tree.
+    # /lib/modules or /usr/lib/modules, depending on the suite; in a merged tree both are one directory.
     (modules,) = (*unpacked.glob("lib/modules/*"), *unpacked.glob("usr/lib/modules/*"))
     (image,) = (*unpacked.glob("boot/vmlinuz-*"), *modules.glob("vmlinuz"))
     shutil.copyfile(image, kernel)
@@ -301,7 +301,7 @@ def _configure(tree: Path) -> None:
     there = [unit for unit in DISABLED_UNITS if (tree / "lib/systemd/system" / unit).exists()]
     if there:
         run(["chroot", str(tree), "systemctl", "--quiet", "disable", *there])
-    # The cluster that the package created: there for scenarios, started by none of its own.
+    # The cluster that the package created is started by the scenarios that need it.
     for start in tree.glob("etc/postgresql/*/main/start.conf"):
         start.write_text("manual\n")
     blacklist = "".join(f"blacklist {module}\n" for module in BLACKLISTED_MODULES)
@@ -311,7 +311,7 @@ def _configure(tree: Path) -> None:
     (tree / "etc/hostname").write_text("hugeplan-vm\n")
     (tree / "etc/hosts").write_text("127.0.0.1 localhost hugeplan-vm\n")
     (tree / "etc/resolv.conf").unlink(missing_ok=True)
-    # Set, or systemd takes every boot for the first one.
+    # Without it, systemd handles each boot as the first one.
     (tree / "etc/machine-id").write_text(hashlib.md5(b"hugeplan-vm").hexdigest() + "\n")
     init = tree / "usr/sbin/hugeplan-vm-init"
     shutil.copyfile(HERE / "init.sh", init)
@@ -332,7 +332,7 @@ def _write_disk(tree: Path, disk: Path) -> None:
 
 
 def _partition_table(sectors: int) -> bytes:
-    """An MBR with one Linux partition: the kernel can be told to find it by its signature."""
+    """An MBR with one Linux partition, which the kernel finds by its signature (root=PARTUUID=)."""
     linux, no_chs = 0x83, b"\0\0\0"
     entry = struct.pack("<B3sB3sII", 0, no_chs, linux, no_chs, PARTITION_START // SECTOR, sectors)
     table = bytearray(SECTOR)

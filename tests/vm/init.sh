@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# The guest's first process: lays the payload (the second NVMe namespace, a tar) into the root file
-# system, runs what the payload brings for this boot, and becomes systemd. So the generators and
-# the earliest units of this very boot see what is tested, on a root that is read-only again.
+# The guest's first process: unpacks the payload (the second NVMe namespace, a tar) into the root file system, runs the
+# payload's script for this boot, and executes systemd. So the generators and the earliest units of the same boot find
+# the files of the test, on a root file system that is read-only again.
 
 fail() {
     echo "hugeplan-vm-init: $1" >/dev/console
@@ -13,7 +13,7 @@ fail() {
 mount -t proc proc /proc || fail "no /proc"
 mount -t devtmpfs devtmpfs /dev || fail "no /dev"
 mount -t sysfs sysfs /sys || fail "no /sys"
-# Named in full, or mount asks fstab, whose PARTUUID nobody can resolve before udev.
+# With the device, because mount would look it up in fstab otherwise, whose PARTUUID cannot be resolved before udev runs.
 mount -o remount,rw /dev/root / || fail "the root file system stays read-only"
 
 payload=
@@ -23,8 +23,8 @@ for device in /sys/block/nvme*; do
     fi
 done
 [ -n "$payload" ] || fail "no payload"
-# A scenario that keeps its disk full does so with /filler, which makes room for the payload and takes it back. What
-# is freed can be used again once the file system's journal has committed it.
+# In a scenario with a full disk, /filler fills it: it gives room for the payload, and takes the room that is left.
+# Freed blocks can be used again once the journal of the file system has committed them.
 if [ -e /filler ]; then
     truncate --size=-1M /filler && sync || fail "cannot make room for the payload"
 fi
