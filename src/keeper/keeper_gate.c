@@ -159,16 +159,19 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         if (earlier)
                 VEC_FOREACH(charge, &earlier->charges)
                         add_pages(&limits, charge->page_size_bytes, charge->reserved_pages);
-        /* More important instances that do not run yet may have a claim to pages that the unit holds for its other
-         * instances, so that the plan grants fewer, but the unit keeps them. */
+        /* The unit also keeps pages that the plan no longer grants it: more important instances that do not run yet have a
+         * claim to them, or the files of its other instances were removed or changed. */
         VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
                 const StatusInstance *other = status_find(status, hold->granted.name);
+                uint64_t page_size_bytes = hold->granted.page_size_bytes;
+                uint64_t counted = other && text_equals(other->unit, config->unit) &&
+                                                   other->page_size_bytes == page_size_bytes
+                                           ? other->pages_granted
+                                           : 0;
 
-                if (!other || !text_equals(hold->unit, config->unit) ||
-                    other->page_size_bytes != hold->granted.page_size_bytes)
-                        continue;
-                add_pages(&limits, other->page_size_bytes,
-                          sub_floored(ledger_granted_pages(&hold->granted), other->pages_granted));
+                if (text_equals(hold->unit, config->unit))
+                        add_pages(&limits, page_size_bytes,
+                                  sub_floored(ledger_granted_pages(&hold->granted), counted));
         }
         if (preference == TRI_NO || limits.n == 0) { /* no limit, or no huge pages */
                 if (gate->group)

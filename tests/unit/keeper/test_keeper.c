@@ -206,6 +206,25 @@ static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         show_host(play);
 }
 
+/* A unit keeps its pages of an instance whose file was removed, also when its database restarts within it. */
+PLAY_TEST(limit_after_removal) {
+        Gate first = starting(play, "a", "u.service"), second = starting(play, "b", "u.service");
+        Gate again = starting(play, "a", "u.service");
+
+        settle(play, "Pages=100\nNodes=0\nUnit=u.service\nIsolate=yes\n",
+               "Pages=30\nNodes=0\nUnit=u.service\n");
+        assert_text(let_start(play, &first), "pass");
+        assert_text(pass_gate(play, &second), "pass");
+        assert_int_equal(limit_of(play, "u.service"), 130);
+        remove_config(play, "b");
+        keeper_reload(play->keeper, false, play->now_usec);
+        run(play);
+        again.is_starting = false;
+        again.is_restarting = true;
+        assert_text(pass_gate(play, &again), "pass");
+        assert_int_equal(limit_of(play, "u.service"), 130);
+}
+
 /* A more important instance that is short gets as many of them as it lacks, and no more. */
 TEST(more_important) {
         static const struct {
