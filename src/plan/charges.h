@@ -13,8 +13,9 @@
 typedef struct UnitCharge {
         uint64_t page_size_bytes;
         uint64_t pages;          /* numa_stat: touched, in all */
-        uint64_t reserved_pages; /* rsvd.current: mapped, touched or not */
-        NodePages *used;         /* numa_stat: touched, by node */
+        uint64_t reserved_pages; /* rsvd.current: mapped, touched or not; at least PAGES */
+        uint64_t old_pages; /* touched beyond rsvd.current: mapped before the controller counted */
+        NodePages *used;    /* numa_stat: touched, by node */
         size_t n_used;
         /* Of charges that are read for status/page_users.h, not of those in UnitUse. */
         const char *unit;

@@ -400,6 +400,8 @@ static UnitCharge read_charge(Arena *arena, const char *value) {
         charge.used = used.items;
         charge.n_used = used.n;
         charge.pages = VEC_SUM(each, &used, each->pages);
+        charge.old_pages = sub_floored(charge.pages, charge.reserved_pages);
+        charge.reserved_pages = MAX(charge.reserved_pages, charge.pages);
         return charge;
 }
 

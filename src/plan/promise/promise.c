@@ -83,8 +83,13 @@ static void add_units(Maker *maker) {
                 const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed || earlier)
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
-                if (earlier)
-                        charge = unit_charge_less(maker->arena, charge, earlier);
+                /* A run that was counted from its start has reserved all that it touches: what is beyond that has been
+                 * touched by processes of earlier runs that had reserved it before the controller counted. */
+                const UnitCharge old = {
+                        .reserved_pages = charge && hold->is_counted ? charge->old_pages : 0};
+
+                if (earlier || old.reserved_pages > 0)
+                        charge = unit_charge_less(maker->arena, charge, earlier ? earlier : &old);
                 if (!charge)
                         continue;
                 ARRAY_FOREACH(use, charge->used, charge->n_used) {
