@@ -139,6 +139,16 @@ static bool pools_equal(const History *history, const PoolCounts *before) {
         return memcmp(&now, before, sizeof(now)) == 0;
 }
 
+static bool has_more_pages(const History *history, const PoolCounts *before) {
+        PoolCounts now = pool_counts(history);
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++)
+                        if (now.persistent[i][node] > before->persistent[i][node])
+                                return true;
+        return false;
+}
+
 /* With OnDrift=report a look raises no pool that others have lowered. */
 static void check_not_repaired(History *history) {
         PoolCounts now = pool_counts(history);
@@ -638,7 +648,10 @@ void daemon_claim_start(History *history, Unit *unit) {
         if (gate.is_starting)
                 report_failure(history, "started twice", "%s is believed to start %s again",
                                unit->name, instance);
-        if (!has_other_users(history) && !pools_equal(history, &before))
+        /* Pages that a unit turns out not to need may be given back meanwhile. */
+        if (!has_other_users(history) &&
+            (history->options->learns ? has_more_pages(history, &before)
+                                      : !pools_equal(history, &before)))
                 report_failure(history, "started twice",
                                "%s has claimed so, and pools have changed", unit->name);
 }
