@@ -104,15 +104,20 @@ def kept() -> str:
     return LEARNED.read_text() if LEARNED.exists() else ""
 
 
+def spare(node: int) -> int:
+    """Memory that is free, or that the kernel can reclaim at once: page cache that is not mapped, and slab. "Mapped"
+    includes shared memory, for instance of the journal, which may not be mapped; the page cache does not."""
+    found = meminfo(node)
+    mapped = max(found["Mapped"] - found["Shmem"], 0)
+    return found["MemFree"] + max(found["Active(file)"] + found["Inactive(file)"] - mapped, 0) + found["SReclaimable"]
+
+
 def is_kept_free() -> bool:
-    """Free memory, and memory that the kernel can reclaim at once: MemAvailable without the kernel's own reserves."""
-    found = meminfo()
-    files = found["Active(file)"] + found["Inactive(file)"] - found["Mapped"]
-    return found["MemFree"] + max(files, 0) + found["SReclaimable"] >= KEPT_FREE * found["MemTotal"]
+    return all(spare(node) >= KEPT_FREE * meminfo(node)["MemTotal"] for node in nodes())
 
 
 def check_host(when: str) -> None:
-    check(wait_for(is_kept_free, 90), f"{when}: KeepFree= is held", (pools(), meminfo()))
+    check(wait_for(is_kept_free, 90), f"{when}: KeepFree= is held", (pools(), [meminfo(node) for node in nodes()]))
     left = meminfo()
     check(left["MemAvailable"] >= LEFT, f"{when}: the host has memory left", left)
     check(not killed(), f"{when}: nobody was killed for memory", killed())
