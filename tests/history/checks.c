@@ -38,12 +38,12 @@ bool is_all_known(const History *history) {
                !has_other_users(history);
 }
 
-/* Whether a gated unit without the controller has mapped nothing yet while there are other users. hugeplan may
- * attribute their reservations to that unit, which then maps its pages besides. */
+/* Whether a gated unit without the controller has not mapped all its pages yet while there are other users. hugeplan
+ * may attribute their reservations to that unit, which then maps its pages besides. */
 static bool is_owner_guessed(const History *history) {
         return ARRAY_ANY(unit, history->units, UNITS,
-                         unit->state == UNIT_ADMITTED && unit->was_gated &&
-                                 !is_counted(history, unit->name)) &&
+                         (unit->state == UNIT_ADMITTED || unit_maps_more(unit)) &&
+                                 unit->was_gated && !is_counted(history, unit->name)) &&
                has_other_users(history);
 }
 
