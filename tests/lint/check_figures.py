@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 57_511,
-    "lines linked into hugepland": 24_066,
+    "lines of src/": 57_521,
+    "lines linked into hugepland": 24_075,
     "lines linked into hugeplan-generator": 5_498,
-    "lines of tests/ and scripts/": 70_831,
+    "lines of tests/ and scripts/": 70_870,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
