@@ -36,9 +36,7 @@ bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const 
             process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.used,
                                     &charge.n_used) < 0)
                 return false;
-        /* Pages that were mapped before the controller counted for GROUP are counted once they are touched. */
-        charge.old_pages = sub_floored(charge.pages, reserved_bytes / page_size_bytes);
-        charge.reserved_pages = MAX(reserved_bytes / page_size_bytes, charge.pages);
+        unit_charge_set_reserved(&charge, reserved_bytes / page_size_bytes);
         *ret = charge;
         return true;
 }

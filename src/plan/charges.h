@@ -54,6 +54,12 @@ static inline uint64_t mount_use_file_pages(const MountUse *mount, uint64_t rese
         return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, reserved_pages));
 }
 
+/* Sets the reserved pages of CHARGE from its touched pages and from rsvd.current, which is COUNTED_PAGES. */
+static inline void unit_charge_set_reserved(UnitCharge *charge, uint64_t counted_pages) {
+        charge->old_pages = sub_floored(charge->pages, counted_pages);
+        charge->reserved_pages = counted_pages + charge->old_pages;
+}
+
 static inline uint64_t unit_charge_used_on(const UnitCharge *charge, unsigned node) {
         const NodePages *used = charge ? node_pages_find(charge->used, charge->n_used, node) : NULL;
 

@@ -393,15 +393,15 @@ static void read_nodes(const char *value, IdSet *ret) {
 
 /* RESERVED[/NODE:TOUCHED...] */
 static UnitCharge read_charge(Arena *arena, const char *value) {
-        UnitCharge charge = {.reserved_pages = number_or_abort(text_next_word(arena, &value, "/"))};
+        uint64_t counted = number_or_abort(text_next_word(arena, &value, "/"));
+        UnitCharge charge = {};
         NodePagesList used = {};
 
         read_node_pages(arena, value, &used);
         charge.used = used.items;
         charge.n_used = used.n;
         charge.pages = VEC_SUM(each, &used, each->pages);
-        charge.old_pages = sub_floored(charge.pages, charge.reserved_pages);
-        charge.reserved_pages = MAX(charge.reserved_pages, charge.pages);
+        unit_charge_set_reserved(&charge, counted);
         return charge;
 }
 
