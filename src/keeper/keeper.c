@@ -256,17 +256,12 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                      moves_have_lost_pages(&keeper->moves, keeper->known.look->topology) ||
                      (keeper->drift.is_left && is_anything_left);
         keeper->drift.is_left = is_drifted;
-        if (is_drifted && !is_short) {
-                if (keeper->asked.config->host.on_drift == DRIFT_REPORT) {
-                        if (keeper->known.is_unsaved)
-                                keeper_save(keeper);
-                        return false;
-                }
-                *ret_wants_repair = true;
-                if (!may_repair)
-                        return false;
-        }
-        if (!is_drifted && !is_short && !is_anything_left) {
+        bool is_to_repair = is_drifted && keeper->asked.config->host.on_drift == DRIFT_REPAIR;
+
+        *ret_wants_repair = is_to_repair && !is_short;
+        if (*ret_wants_repair && !may_repair)
+                return false;
+        if (!is_short && !is_to_repair && (is_drifted || !is_anything_left)) {
                 if (keeper->known.is_unsaved)
                         keeper_save(keeper);
                 return false;

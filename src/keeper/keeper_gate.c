@@ -162,6 +162,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         /* The unit also keeps pages that the plan no longer grants it: more important instances that do not run yet have a
          * claim to them, or the files of its other instances were removed or changed. */
         VEC_FOREACH(hold, &keeper->known.look->ledger->holds) {
+                if (!text_equals(hold->unit, config->unit))
+                        continue;
                 const StatusInstance *other = status_find(status, hold->granted.name);
                 uint64_t page_size_bytes = hold->granted.page_size_bytes;
                 uint64_t counted = other && text_equals(other->unit, config->unit) &&
@@ -169,9 +171,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
                                            ? other->pages_granted
                                            : 0;
 
-                if (text_equals(hold->unit, config->unit))
-                        add_pages(&limits, page_size_bytes,
-                                  sub_floored(ledger_granted_pages(&hold->granted), counted));
+                add_pages(&limits, page_size_bytes,
+                          sub_floored(ledger_granted_pages(&hold->granted), counted));
         }
         if (preference == TRI_NO || limits.n == 0) { /* no limit, or no huge pages */
                 if (gate->group)
