@@ -112,14 +112,10 @@ def spare(node: int) -> int:
     return found["MemFree"] + max(found["Active(file)"] + found["Inactive(file)"] - mapped, 0) + found["SReclaimable"]
 
 
-def is_kept_free() -> bool:
-    return all(spare(node) >= KEPT_FREE * meminfo(node)["MemTotal"] for node in nodes())
-
-
 def check_host(when: str) -> None:
-    check(wait_for(is_kept_free, 90), f"{when}: KeepFree= is held", (pools(), [meminfo(node) for node in nodes()]))
-    left = meminfo()
-    check(left["MemAvailable"] >= LEFT, f"{when}: the host has memory left", left)
+    check(wait_for(lambda: all(spare(node) >= KEPT_FREE * meminfo(node)["MemTotal"] for node in nodes()), 90),
+          f"{when}: KeepFree= is held", (pools(), [meminfo(node) for node in nodes()]))
+    check(meminfo()["MemAvailable"] >= LEFT, f"{when}: the host has memory left", meminfo())
     check(not killed(), f"{when}: nobody was killed for memory", killed())
 
 
