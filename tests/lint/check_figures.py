@@ -21,7 +21,7 @@ from check_linked import linked  # noqa: E402
 
 LIMITS = {
     "lines of src/": 57_521,
-    "lines linked into hugepland": 24_075,
+    "lines linked into hugepland": 24_069,
     "lines linked into hugeplan-generator": 5_498,
     "lines of tests/ and scripts/": 70_870,
     "fields of the largest struct with state": 12,
