@@ -153,7 +153,9 @@ static void add_units(const Check *check, Diags *problems) {
         }
         VEC_FOREACH(problem, &found.list)
                 if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING))) {
-                        text_add_item(&unread, problem->file + strlen(PATH_GENERATOR_DIR "/"));
+                        /* Without "generator" or "generator.late". */
+                        text_add_item(&unread,
+                                      strchr(problem->file + strlen(PATH_GENERATOR_DIR), '/') + 1);
                         remedy = remedy ? remedy : problem->remedy;
                 } else {
                         diags_add(problems, problem);

@@ -8,7 +8,6 @@
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "demand/learned.h"
-#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_facts.h"
 #include "inspect/gather.h"

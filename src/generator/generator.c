@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
-#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/root.h"
 #include "host/unit_facts.h"
@@ -95,13 +94,12 @@ typedef struct Wanted {
         const char *daemon;
         Dropins dropins; /* for units that wait */
         MountUnits mounts;
-        Diags obstacles; /* to mounts that are left out */
         ReadFault fault; /* the first one while reading; error 0: none */
 } Wanted;
 
 static Wanted find_wanted(Arena *arena, const Root *root) {
         const Config *config = config_load(root, arena, NULL);
-        Wanted wanted = {.config = config, .obstacles = diags_in(arena)};
+        Wanted wanted = {.config = config};
         char *path = arena_strdup(arena, "../" NAME_UNIT); /* used if the link cannot be read */
 
         root_forget_fault(root); /* the configuration has its own */
@@ -114,24 +112,14 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
              root_exists(root, PATH_PAM_LIMITS)))
                 wanted.daemon = path;
         wanted.dropins = dropins_make(arena, &input);
-        MountUnits units = {};
-
         if (mount_is_wanted(config))
-                units = mounts_of(root, arena, config, probe_page_sizes(root, arena));
-        /* A mount unit never replaces something that others have put in its place. */
-        VEC_FOREACH(unit, &units) {
-                const Diag *obstacle = mounts_obstacle(root, arena, unit);
-
-                if (obstacle)
-                        diags_add(&wanted.obstacles, obstacle);
-                else
-                        *vec_push(arena, &wanted.mounts) = *unit;
-        }
+                wanted.mounts = mounts_of(root, arena, config, probe_page_sizes(root, arena));
         wanted.fault = config->fault.error < 0 ? config->fault : root_fault(root, arena);
         return wanted;
 }
 
-static int generate(const Root *root, const Root *output) {
+/* LATE is the directory of units that any other unit file of the same name replaces. */
+static int generate(const Root *root, const Root *output, const Root *late) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
         Wanted wanted = find_wanted(arena, root);
@@ -158,8 +146,6 @@ static int generate(const Root *root, const Root *output) {
         VEC_FOREACH(problem, &wanted.config->problems.list)
                 if (problem->severity == SEVERITY_ERROR)
                         say(root, LOG_ERR, "%s", diag_format(arena, problem));
-        VEC_FOREACH(obstacle, &wanted.obstacles.list)
-                say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
         if (wanted.daemon)
                 is_done = add_want(arena, root, output, NAME_EARLY_TARGET, NAME_UNIT,
                                    wanted.daemon) == 0 &&
@@ -173,15 +159,13 @@ static int generate(const Root *root, const Root *output) {
                             strerror(-r));
                 is_done = r == 0 && is_done;
         }
-        /* After a fault, obstacles to a mount may be unknown, so mounts are not written. */
-        for (size_t i = 0; wanted.fault.error == 0 && i < wanted.mounts.n; i++) {
-                const MountUnit *unit = &wanted.mounts.items[i];
-                int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text);
+        VEC_FOREACH(unit, &wanted.mounts) {
+                int r = root_write_file(late, arena_printf(arena, "/%s", unit->name), unit->text);
 
                 if (r < 0)
                         say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
                 else
-                        r = add_want(arena, root, output, NAME_BOOT_TARGET, unit->name,
+                        r = add_want(arena, root, late, NAME_BOOT_TARGET, unit->name,
                                      arena_printf(arena, "../%s", unit->name));
                 is_done = r == 0 && is_done;
         }
@@ -192,12 +176,14 @@ static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
         "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
-        "so that the unit waits for its own huge pages, and a mount unit for every Mount=.\n"
+        "so that the unit waits for its own huge pages, and a mount unit for every Mount= into\n"
+        "LATE-DIR. Without LATE-DIR all are written into NORMAL-DIR.\n"
         "Called by systemd; see hugepland(8).";
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         CLEANUP(root_freep) Root *output = NULL;
+        CLEANUP(root_freep) Root *late = NULL;
         const char *root_name = "/";
         int first = 1;
 
@@ -231,9 +217,12 @@ int main(int argc, char **argv) {
         if (stands_aside(root))
                 return EXIT_DONE;
         r = root_open(argv[first], &output);
+        if (r == 0)
+                r = root_open(argv[argc - 1], &late);
         if (r < 0) {
-                say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
+                say(root, LOG_ERR, "cannot open %s: %s", argv[output ? argc - 1 : first],
+                    strerror(-r));
                 return EXIT_FAILED;
         }
-        return generate(root, output);
+        return generate(root, output, late);
 }

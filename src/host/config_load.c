@@ -2,12 +2,11 @@
 #include "host/config_load.h"
 
 #include "config/config.h"
-#include "host/host_sources.h"
+#include "host/unit_facts.h"
 #include "model/name_check.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "runtime/clock.h"
-#include "units/mount_unit.h"
 
 #include <string.h>
 
@@ -59,10 +58,8 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         diags_add_all(&config->problems, &unreadable);
         if (mount_is_wanted(config) || ARRAY_FIND(instance, config->instances, config->n_instances,
                                                   instance->user || instance->group)) {
-                HostSources sources = host_sources(root, arena);
-
                 trace_accounts(root, arena, &trace);
-                Accounts accounts = accounts_read(arena, &sources.sources);
+                const Accounts accounts = accounts_of(root, arena);
 
                 config_check_accounts(arena, config, &accounts);
                 mount_check_owners(arena, config, &accounts);

@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The hugetlbfs mounts of instances (Mount=) on a host: their units, what is in their way or wrong with
- * them, and the pages they keep. */
+/* The hugetlbfs mounts of instances (Mount=) on a host: what has their place or is wrong with them, and the pages they
+ * keep. */
 
 #include "host/root.h"
 #include "status/status.h"
 #include "units/mount_unit.h"
 
-/* Returns the mount units of CONFIG on this host; they refer to CONFIG. */
-MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
-                     const Topology *topology);
+/* The state of the host at one moment, for one unit. */
+typedef struct MountSight {
+        const MountTable *table;
+        const char *unit_file;  /* another unit file of the same name; NULL: none */
+        bool is_directory_used; /* a mount that does not exist yet would cover files */
+} MountSight;
 
-/* Returns why UNIT cannot be generated (another unit file, a line of fstab, another file system), or NULL if it can.
- * Files in the directory do not count here, because the unit itself refuses to cover them. */
-const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *unit);
-
-/* Returns the state of the host for UNIT; TABLE has its mounts. */
-MountSight mounts_look(const Root *root, Arena *arena, const MountTable *table,
-                       const MountUnit *unit);
+/* Returns what has the place of our mount, or NULL if nothing has. */
+const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight);
 
 /* Returns how the mounted file system differs from the wanted one, or NULL if it does not or nothing is mounted. */
 const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSight *sight);
@@ -31,9 +29,6 @@ void mounts_check(const Root *root, const MountUnits *units, Diags *problems);
  * SHORTAGE, why its Mount= must not be made: min_size= would take pages of others. */
 Reason mounts_judge_start(const Root *root, Arena *arena, const InstanceConfig *instance,
                           const Reason *shortage);
-
-/* Reads all mounts of the host. */
-MountTable mounts_read(const Root *root, Arena *arena);
 
 /* Returns the pages that the mount of INSTANCE keeps now; all zero if there is no mount. */
 MountUse mounts_use(const Root *root, const InstanceConfig *instance);

@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "host/host_sources.h"
 #include "model/names.h"
 
 #include <string.h>
@@ -52,10 +51,38 @@ unsigned systemd_version(const Root *root, const Config *config) {
         return version;
 }
 
-Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config) {
-        HostSources sources = host_sources(root, arena);
+typedef struct AccountFiles {
+        Sources sources; /* the first member */
+        const Root *root;
+} AccountFiles;
 
-        return config_needs_group(config) ? accounts_read(arena, &sources.sources) : (Accounts){};
+static SourceText read_file(const Sources *sources, Arena *arena, const char *path) {
+        const Root *root = ((const AccountFiles *) sources)->root;
+        SourceText text = {};
+        char *string = NULL;
+
+        text.error = root_read_file(root, arena, path, SOURCE_BYTES_MAX, &string, &text.size);
+        text.text = string;
+        return text;
+}
+
+Accounts accounts_of(const Root *root, Arena *arena) {
+        const AccountFiles files = {{.read = read_file}, root};
+
+        return accounts_read(arena, &files.sources);
+}
+
+Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config) {
+        return config_needs_group(config) ? accounts_of(root, arena) : (Accounts){};
+}
+
+MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
+                     const Topology *topology) {
+        if (!mount_is_wanted(config))
+                return (MountUnits){};
+        const Accounts accounts = accounts_of(root, arena);
+
+        return mount_units_make(arena, config, topology, &accounts);
 }
 
 /* Returns NULL if the kernel has no such file: a kernel without NUMA ignores policies. */

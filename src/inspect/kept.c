@@ -403,7 +403,6 @@ static const FileKind kinds[] = {
         {"*/group", KIND_FIELDS, ":", 1U << 0 | 1U << 2 | 1U << 3},
         {"*/oratab", KIND_FIELDS, ":# \t", 1U << 0 | 1U << 1 | 1U << 2},
         {"*/orabasetab", KIND_FIELDS, ":# \t", 1U << 0 | 1U << 1 | 1U << 3},
-        {PATH_FSTAB, KIND_FIELDS, " \t", 1U << 1},
         {"/etc/security/*", KIND_FIELDS, "#", 0, "memlock"},
         {"*", KIND_WORDS},
 };

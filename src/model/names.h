@@ -37,6 +37,7 @@
 #define PATH_SYSTEMD_RUN       "/run/systemd/units/invocation:" /* UNIT: a link to its run's id */
 #define PATH_SYSTEMD_PRIVATE   "/run/systemd/private"           /* systemd's socket for root */
 #define PATH_GENERATOR_DIR     "/run/systemd/generator"
+#define PATH_GENERATOR_LATE    PATH_GENERATOR_DIR ".late"
 /* The journals of systemd-journald: persistent, and of this boot. */
 #define PATH_JOURNAL          "/var/log/journal"
 #define PATH_JOURNAL_VOLATILE "/run/log/journal"
@@ -86,7 +87,6 @@
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
 #define PATH_MOUNTS                 "/proc/mounts"
-#define PATH_FSTAB                  "/etc/fstab"
 #define PATH_UPTIME                 "/proc/uptime"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* "\040" -> " ": both files escape spaces, tabs, line ends and backslashes like this. */
+/* "\040" -> " ": mountinfo escapes spaces, tabs, line ends and backslashes like this. */
 static char *unescape(Arena *arena, const char *field) {
         char *copy = arena_strdup(arena, field), *to = copy;
 
@@ -55,29 +55,6 @@ const MountEntry *mount_table_find(const MountTable *table, const char *path) {
         return found;
 }
 
-unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
-        for (unsigned number = 1; *text; number++) {
-                size_t length = strcspn(text, "\n");
-                const char *line = arena_strndup(arena, text, length);
-                const char *what = text_next_word(arena, &line, " \t");
-                const char *where = text_next_word(arena, &line, " \t");
-
-                if (what && where && *what != '#' && *where == '/') {
-                        const char *a = unescape(arena, where), *b = path, *first, *second;
-
-                        /* Doubled and trailing slashes are ignored. */
-                        do {
-                                first = text_next_word(arena, &a, "/");
-                                second = text_next_word(arena, &b, "/");
-                        } while (first && text_equals(first, second));
-                        if (!first && !second)
-                                return number;
-                }
-                text += text[length] ? length + 1 : length;
-        }
-        return 0;
-}
-
 /* ---- hugetlbfs ---- */
 
 bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
@@ -114,17 +91,4 @@ bool huge_mount_equals(const HugeMount *a, const HugeMount *b) {
         return a->page_size_bytes == b->page_size_bytes && a->uid == b->uid && a->gid == b->gid &&
                a->mode == b->mode && a->size_bytes == b->size_bytes &&
                a->min_size_bytes == b->min_size_bytes;
-}
-
-char *huge_mount_format(Arena *arena, const HugeMount *mount) {
-        Text text = text_in(arena);
-
-        text_printf(&text, "pagesize=%s,uid=%" PRIu64 ",gid=%" PRIu64 ",mode=%04o",
-                    format_page_size(arena, mount->page_size_bytes), mount->uid, mount->gid,
-                    mount->mode);
-        if (mount->size_bytes > 0)
-                text_printf(&text, ",size=%" PRIu64, mount->size_bytes);
-        if (mount->min_size_bytes > 0)
-                text_printf(&text, ",min_size=%" PRIu64, mount->min_size_bytes);
-        return text.string;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Existing and configured mounts: the texts of /proc/self/mountinfo, proc_pid_mountinfo(5), and /etc/fstab,
- * fstab(5). */
+/* Existing mounts: the text of /proc/self/mountinfo, proc_pid_mountinfo(5). */
 
 #include "base/vec.h"
 
@@ -21,9 +20,6 @@ MountTable mount_table_parse(Arena *arena, const char *text);
 /* Returns the visible mount at PATH, or NULL if nothing is mounted there. */
 const MountEntry *mount_table_find(const MountTable *table, const char *path);
 
-/* Returns the line of an fstab that mounts a file system at PATH, or 0 if there is none. */
-unsigned mount_fstab_line(Arena *arena, const char *text, const char *path);
-
 /* A hugetlbfs, from its options: fs/hugetlbfs/inode.c, hugetlbfs_show_options(). */
 typedef struct HugeMount {
         uint64_t page_size_bytes;
@@ -37,6 +33,3 @@ typedef struct HugeMount {
 bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret);
 
 bool huge_mount_equals(const HugeMount *a, const HugeMount *b);
-
-/* Returns options for mount(8): "pagesize=2M,uid=109,gid=117,mode=0770,size=...,min_size=...". */
-char *huge_mount_format(Arena *arena, const HugeMount *mount);

@@ -62,6 +62,19 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) 
 
 /* ---- the unit ---- */
 
+char *huge_mount_format(Arena *arena, const HugeMount *mount) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "pagesize=%s,uid=%" PRIu64 ",gid=%" PRIu64 ",mode=%04o",
+                    format_page_size(arena, mount->page_size_bytes), mount->uid, mount->gid,
+                    mount->mode);
+        if (mount->size_bytes > 0)
+                text_printf(&text, ",size=%" PRIu64, mount->size_bytes);
+        if (mount->min_size_bytes > 0)
+                text_printf(&text, ",min_size=%" PRIu64, mount->min_size_bytes);
+        return text.string;
+}
+
 static char *make_text(Arena *arena, const MountUnit *unit) {
         const char *instance = unit->instance->name, *path = unit->instance->mount->path;
 
@@ -124,47 +137,4 @@ MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *
                 *vec_push(arena, &units) = unit;
         }
         return units;
-}
-
-/* ---- obstacles ---- */
-
-static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
-        diag.id = problem_id(PROBLEM_MOUNT_TAKEN);
-        diag.text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", diag.text,
-                                 unit->instance->name, unit->instance->mount->path);
-        return arena_memdup(arena, &diag, sizeof(diag));
-}
-
-/* A unit or a line of fstab for the same path is deliberate, and a notice; anything else there is probably a mistake,
- * and is reported at the line of Mount=. */
-const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight) {
-        const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
-
-        if (sight->unit_file)
-                return say_taken(arena, unit,
-                                 (Diag){.severity = SEVERITY_NOTICE,
-                                        .file = sight->unit_file,
-                                        .text = "this unit mounts the same path",
-                                        .remedy = "remove the unit, or remove Mount="});
-        if (sight->fstab_line > 0)
-                return say_taken(arena, unit,
-                                 (Diag){.severity = SEVERITY_NOTICE,
-                                        .file = PATH_FSTAB,
-                                        .line = sight->fstab_line,
-                                        .text = "this line mounts the same path",
-                                        .remedy = "delete the line, or remove Mount="});
-        if (entry && !text_equals(entry->type, "hugetlbfs"))
-                return say_taken(
-                        arena, unit,
-                        config_diag(unit->instance, PROBLEM_MOUNT_TAKEN, "Mount",
-                                    arena_printf(arena, "a file system of type %s is mounted",
-                                                 text_printable(arena, entry->type)),
-                                    "unmount it and run 'systemctl daemon-reload', or give Mount= "
-                                    "another path"));
-        if (!entry && sight->is_directory_used)
-                return say_taken(arena, unit,
-                                 config_diag(unit->instance, PROBLEM_MOUNT_TAKEN, "Mount",
-                                             "the directory contains files",
-                                             "move them away, or give Mount= a path of its own"));
-        return NULL;
 }

@@ -33,15 +33,5 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts);
 MountUnits mount_units_make(Arena *arena, const Config *config, const Topology *topology,
                             const Accounts *accounts);
 
-/* ---- obstacles ---- */
-
-/* The state of the host at one moment, for one unit. */
-typedef struct MountSight {
-        const MountTable *table;
-        const char *unit_file;  /* another unit file of the same name; NULL: none */
-        unsigned fstab_line;    /* 0: none */
-        bool is_directory_used; /* the mount, which does not exist yet, would cover files */
-} MountSight;
-
-/* Returns what has the place of our mount, which is then left out, or NULL if nothing has. */
-const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight);
+/* Returns options for mount(8): "pagesize=2M,uid=109,gid=117,mode=0770,size=...,min_size=...". */
+char *huge_mount_format(Arena *arena, const HugeMount *mount);

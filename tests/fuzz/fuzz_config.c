@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "config/config.h"
 #include "fuzz/fuzz.h"
+#include "host/mounts.h"
 #include "model/name_check.h"
 #include "render/status_json.h"
 #include "support/testing.h"

@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "fuzz/fuzz.h"
-#include "read/mount_table.h"
+#include "units/mount_unit.h"
 
 enum { UNTOUCHED = 4711 };
 
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_numbers(arena, string);
         check_set(arena, string);
         check_wrapping(arena, string);
-        /* As mountinfo and as fstab: a mount that was read is found, and is the same when read again. */
+        /* As mountinfo: a mount that was read is found, and is the same when read again. */
         const MountTable table = mount_table_parse(arena, string);
         HugeMount mount, again;
 
@@ -107,7 +107,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 require(again.uid == mount.uid && again.mode == mount.mode &&
                         again.min_size_bytes == mount.min_size_bytes);
         }
-        mount_fstab_line(arena, string, "/mnt/a");
         require(parse_boolean(string, &yes) == parse_boolean(string, &no));
         require(yes == no || (yes && !no));
         text_is_utf8((const char *) data, size);

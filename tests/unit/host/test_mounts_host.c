@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "host/mounts.h"
+#include "host/unit_facts.h"
 #include "support/testing.h"
 #include "support/tree.h"
 
@@ -35,27 +36,16 @@ static const char *problems_of(const Tree *tree, const char *mount) {
         return problems_text(tree->arena, &problems);
 }
 
-/* The generator reports mounts that it leaves alone. */
-static void check_left_alone(const Tree *tree, const char *why) {
-        MountUnits units = units_of(tree, "/mnt/a");
-        const Diag *obstacle = mounts_obstacle(tree->root, tree->arena, &units.items[0]);
-
-        assert_non_null(obstacle);
-        assert_contains(diag_format(tree->arena, obstacle), why);
-        assert_contains(problems_of(tree, "/mnt/a"), why);
-}
-
 static void generate(const Tree *tree) {
         MountUnits units = units_of(tree, "/mnt/a");
 
-        assert_null(mounts_obstacle(tree->root, tree->arena, &units.items[0]));
-        tree_write(tree, "/run/systemd/generator/mnt-a.mount", units.items[0].text);
+        tree_write(tree, "/run/systemd/generator.late/mnt-a.mount", units.items[0].text);
 }
 
 TREE_TEST(daemon_reload) {
         assert_text(
                 problems_of(tree, "/mnt/a"),
-                "/run/systemd/generator/mnt-a.mount: systemd has not loaded the current mount of a"
+                "/run/systemd/generator.late/mnt-a.mount: systemd has not loaded the current mount of a"
                 "; run 'systemctl daemon-reload'");
         generate(tree);
         assert_text(problems_of(tree, "/mnt/a"), "");
@@ -77,26 +67,23 @@ TREE_TEST(units_of_others) {
         static const char *const paths[] = {
                 "/etc/systemd/system/mnt-a.mount",
                 "/run/systemd/system/mnt-a.mount",
+                "/run/systemd/generator/mnt-a.mount", /* of a line of fstab */
                 "/usr/lib/systemd/system/mnt-a.mount",
         };
 
         for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
                 tree_write(tree, paths[i], "[Mount]\n");
-                check_left_alone(tree, arena_printf(tree->arena, "%s: this unit", paths[i]));
+                assert_contains(problems_of(tree, "/mnt/a"),
+                                arena_printf(tree->arena, "%s: this unit", paths[i]));
                 root_remove(tree->root, paths[i]);
         }
         tree_link(tree, "/dev/null", paths[0]); /* masked; this host has no such file */
-        check_left_alone(tree, "mnt-a.mount: this unit");
-}
-
-TREE_TEST(fstab) {
-        tree_write(tree, "/etc/fstab", "# x\nnone /mnt/a/ hugetlbfs pagesize=2M 0 0\n");
-        check_left_alone(tree, "/etc/fstab:2: ");
+        assert_contains(problems_of(tree, "/mnt/a"), "mnt-a.mount: this unit");
 }
 
 TREE_TEST(other_file_system) {
         tree_write(tree, "/proc/self/mountinfo", "29 22 0:25 / /mnt/a rw - ext4 /dev/sdb rw\n");
-        check_left_alone(tree, "of type ext4");
+        assert_contains(problems_of(tree, "/mnt/a"), "of type ext4");
 }
 
 /* The generator runs too early to know; the unit's assertion checks it. */

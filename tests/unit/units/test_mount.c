@@ -244,21 +244,6 @@ TEST(mountinfo) {
         assert_text(mounted(arena, "/mnt"), "-");
 }
 
-TEST(fstab) {
-        static const char fstab[] = "# /dev/sda1 /mnt/a ext4\n"
-                                    "\n"
-                                    "UUID=1 / ext4 defaults 0 1\n"
-                                    "none\t//mnt/a/\thugetlbfs\n"
-                                    "/dev/sdb none swap sw 0 0\n"
-                                    "x /mnt/with\\040blank tmpfs";
-
-        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/a"), 4);
-        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/with blank"), 6);
-        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt"), 0);
-        assert_int_equal(mount_fstab_line(arena, fstab, "/mnt/a/b"), 0);
-        assert_int_equal(mount_fstab_line(arena, "", "/mnt"), 0);
-}
-
 /* ---- what is said of it ---- */
 
 typedef struct Scene {
@@ -298,9 +283,6 @@ TEST(obstacles) {
                     "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: the "
                     "directory contains files, so the mount of a at /mnt/free is left "
                     "to it; move them away, or give Mount= a path of its own");
-        free_place->sight.fstab_line = 7;
-        assert_contains(said(arena, free_place),
-                        "notice mount-taken: /etc/fstab:7: this line mounts the same path, so ");
         free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
         assert_contains(
                 said(arena, free_place),
