@@ -4,8 +4,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -32,31 +30,6 @@ int parse_u64(const char *string, uint64_t *ret) {
         if (*string)
                 return -EINVAL;
         *ret = value;
-        return 0;
-}
-
-int parse_number(const char *string, Number *ret, const char **ret_rest) {
-        char *end;
-
-        if (!text_is_digit(*string) && *string != '.')
-                return -EINVAL;
-        errno = 0;
-        *ret = (Number){.whole = strtoull(string, &end, 0)};
-        if (errno == ERANGE || *end == '.' || *end == 'e' || *end == 'E')
-                *ret = (Number){.real = strtod(string, &end)};
-        *ret_rest = end;
-        return end == string ? -EINVAL : 0;
-}
-
-int number_scale(const Number *number, uint64_t factor, uint64_t *ret) {
-        double product = number->real * (double) factor;
-
-        if (number->real == 0)
-                return __builtin_mul_overflow(number->whole, factor, ret) ? -ERANGE : 0;
-        if (!(product < 0x1p63))
-                return -ERANGE;
-        *ret = (uint64_t) product;
-        *ret += (double) *ret < product;
         return 0;
 }
 
@@ -230,56 +203,6 @@ char *format_size(Arena *arena, uint64_t bytes) {
                 return arena_printf(arena, "%" PRIu64 "%c", tenths / 10, size_letters[power]);
         return arena_printf(arena, "%" PRIu64 ".%u%c", tenths / 10, (unsigned) (tenths % 10),
                             size_letters[power]);
-}
-
-char *format_duration(Arena *arena, uint64_t usec) {
-        if (usec == UINT64_MAX)
-                return arena_strdup(arena, "infinity");
-        if (usec < USEC_PER_MSEC)
-                return arena_printf(arena, "%" PRIu64 "us", usec);
-        if (usec < 10 * USEC_PER_MSEC && usec % USEC_PER_MSEC >= 100)
-                return arena_printf(arena, "%" PRIu64 ".%" PRIu64 "ms", usec / USEC_PER_MSEC,
-                                    usec % USEC_PER_MSEC / 100);
-        if (usec < USEC_PER_SEC)
-                return arena_printf(arena, "%" PRIu64 "ms", usec / USEC_PER_MSEC);
-
-        uint64_t seconds = usec / USEC_PER_SEC, tenths = usec % USEC_PER_SEC / 100000;
-
-        if (seconds < 60)
-                return tenths == 0
-                               ? arena_printf(arena, "%" PRIu64 "s", seconds)
-                               : arena_printf(arena, "%" PRIu64 ".%" PRIu64 "s", seconds, tenths);
-        uint64_t minutes = seconds / 60;
-
-        seconds %= 60;
-        if (minutes >= 60)
-                return arena_printf(arena, "%" PRIu64 "h %" PRIu64 "min", minutes / 60,
-                                    minutes % 60);
-        return seconds == 0 ? arena_printf(arena, "%" PRIu64 "min", minutes)
-                            : arena_printf(arena, "%" PRIu64 "min %" PRIu64 "s", minutes, seconds);
-}
-
-char *format_count(Arena *arena, uint64_t n) {
-        char digits[24];
-        Text text = text_in(arena);
-        size_t length = (size_t) snprintf(digits, sizeof(digits), "%" PRIu64, n);
-
-        for (size_t i = 0; i < length; i++) {
-                if (i > 0 && (length - i) % 3 == 0)
-                        text_add(&text, ",");
-                text_add_n(&text, &digits[i], 1);
-        }
-        return text.string;
-}
-
-char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s page%s of %s", format_count(arena, pages),
-                            pages == 1 ? "" : "s", format_page_size(arena, page_size_bytes));
-}
-
-char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s (%s)", format_page_count(arena, pages, page_size_bytes),
-                            format_size(arena, mul_saturated(pages, page_size_bytes)));
 }
 
 /* Adds X, which is below C, to the remainder of a division by C. Returns whether the quotient grows by one. */

@@ -40,7 +40,7 @@ DENIED = re.compile(
     re.VERBOSE,
 )
 
-# memory.c prints an error and ends the process when memory is exhausted; size.c parses numbers.
+# memory.c prints an error and ends the process when memory is exhausted; number.c parses numbers.
 ALLOWED = {"libbase.a": {"exit", "fwrite", "stderr", "strtod", "strtoull"}}
 READS = re.compile(r"readdir(64)?(_r)?|scandir(at)?(64)?|glob(64)?|n?ftw(64)?|fts_\w+")
 PLAIN = re.compile(r"^_*(isoc\d+_)?(?P<name>.+?)(64)?(_chk|_2)?(@.*)?$")
