@@ -74,14 +74,11 @@ static bool stands_aside(const Root *root) {
                probe_is_switched_off(root);
 }
 
-/* Makes TARGET want UNIT, whose file is PATH. */
+/* Writes into OUTPUT that TARGET wants UNIT, whose file is PATH. */
 static int add_want(Arena *arena, const Root *root, const Root *output, const char *target,
                     const char *unit, const char *path) {
-        const char *wants = arena_printf(arena, "/%s.wants", target);
-        int r = root_make_directory(output, wants);
+        int r = root_add_link(output, arena_printf(arena, "%s.wants", target), unit, path);
 
-        if (r == 0)
-                r = root_symlink(output, path, arena_printf(arena, "%s/%s", wants, unit));
         if (r < 0)
                 say(root, LOG_ERR, "cannot enable %s at boot: %s", unit, strerror(-r));
         return r;
@@ -118,9 +115,11 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
         return wanted;
 }
 
-/* LATE is the directory of units that any other unit file of the same name replaces. */
-static int generate(const Root *root, const Root *output, const Root *late) {
+/* Writes the drop-ins into OUTPUT. LATE is the path of the directory for mount units: any other unit file of the same
+ * name replaces one there. */
+static int generate(const Root *root, const Root *output, const char *late) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(root_freep) Root *mounts = NULL;
         enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
         Wanted wanted = find_wanted(arena, root);
 
@@ -160,12 +159,14 @@ static int generate(const Root *root, const Root *output, const Root *late) {
                 is_done = r == 0 && is_done;
         }
         VEC_FOREACH(unit, &wanted.mounts) {
-                int r = root_write_file(late, arena_printf(arena, "/%s", unit->name), unit->text);
+                int r = mounts ? 0 : root_open(late, &mounts);
 
+                if (r == 0)
+                        r = root_add_file(mounts, ".", unit->name, unit->text);
                 if (r < 0)
                         say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
                 else
-                        r = add_want(arena, root, late, NAME_BOOT_TARGET, unit->name,
+                        r = add_want(arena, root, mounts, NAME_BOOT_TARGET, unit->name,
                                      arena_printf(arena, "../%s", unit->name));
                 is_done = r == 0 && is_done;
         }
@@ -183,7 +184,6 @@ static const char usage[] =
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         CLEANUP(root_freep) Root *output = NULL;
-        CLEANUP(root_freep) Root *late = NULL;
         const char *root_name = "/";
         int first = 1;
 
@@ -217,12 +217,9 @@ int main(int argc, char **argv) {
         if (stands_aside(root))
                 return EXIT_DONE;
         r = root_open(argv[first], &output);
-        if (r == 0)
-                r = root_open(argv[argc - 1], &late);
         if (r < 0) {
-                say(root, LOG_ERR, "cannot open %s: %s", argv[output ? argc - 1 : first],
-                    strerror(-r));
+                say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
                 return EXIT_FAILED;
         }
-        return generate(root, output, late);
+        return generate(root, output, argv[argc - 1]);
 }

@@ -89,11 +89,6 @@ int root_write_attribute(const Root *root, const char *path, const char *text);
  * that need not outlive the boot, such as those below /run. */
 int root_write_file(const Root *root, const char *path, const char *text);
 
-/* Writes the file NAME in DIRECTORY, both plain names, with mode 0644 less the umask. For a ROOT that systemd has made
- * for a generator and reads when the generator has ended (systemd.generator(7)): symbolic links are not checked, and no
- * draft is renamed. */
-int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
-
 /* As root_write_file(), for files that outlive the boot: file and directories are on disk if it returns 0. */
 int root_store_file(const Root *root, const char *path, const char *text);
 
@@ -108,6 +103,12 @@ int root_create_file(const Root *root, const char *path, const char *text);
 int root_make_directory(const Root *root, const char *path); /* with its parents */
 int root_remove(const Root *root, const char *path);
 int root_symlink(const Root *root, const char *target, const char *path); /* replaces a link */
+
+/* Add the file NAME, with mode 0644 less the umask, or the link NAME to the DIRECTORY, both plain names. An existing link
+ * stays as it is. For a ROOT that systemd has made for a generator and reads when the generator has ended
+ * (systemd.generator(7)): symbolic links are not checked, and no draft is renamed. */
+int root_add_file(const Root *root, const char *directory, const char *name, const char *text);
+int root_add_link(const Root *root, const char *directory, const char *name, const char *target);
 
 /* ---- what is there ---- */
 

@@ -6,6 +6,7 @@
 #include "host/root.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct Noted {
@@ -32,8 +33,29 @@ static inline void close_fd(const int *fd) {
                 close(*fd);
 }
 
+/* How a file is created, and with what mode. */
+enum {
+        ROOT_NEW_FILE = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+        ROOT_FILE_MODE = 0644,
+};
+
+/* Writes all of TEXT. Returns a negative errno if a part was not written. */
+static inline int write_all(int fd, const char *text) {
+        while (*text) {
+                ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, strlen(text)));
+
+                if (n < 0)
+                        return -errno;
+                text += n;
+        }
+        return 0;
+}
+
 /* Opens an existing PATH. Returns a descriptor or a negative errno. */
 int root_open_below(const Root *root, const char *path, int flags);
+
+/* Opens the directory of PATH; *RET_NAME is the part after the last slash. */
+int root_open_parent(const Root *root, const char *path, const char **ret_name);
 
 /* Returns R, and remembers it with PATH if it is the first fault. */
 int root_note(const Root *root, const char *path, int r);
