@@ -34,16 +34,15 @@ char *format_duration(Arena *arena, uint64_t usec) {
 }
 
 char *format_count(Arena *arena, uint64_t n) {
-        char digits[24];
-        Text text = text_in(arena);
-        size_t length = (size_t) snprintf(digits, sizeof(digits), "%" PRIu64, n);
+        char digits[32], *at = digits + sizeof(digits);
 
-        for (size_t i = 0; i < length; i++) {
-                if (i > 0 && (length - i) % 3 == 0)
-                        text_add(&text, ",");
-                text_add_n(&text, &digits[i], 1);
+        *--at = '\0';
+        for (unsigned i = 0; i == 0 || n > 0; i++, n /= 10) {
+                if (i > 0 && i % 3 == 0)
+                        *--at = ',';
+                *--at = (char) ('0' + n % 10);
         }
-        return text.string;
+        return arena_strdup(arena, at);
 }
 
 char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {

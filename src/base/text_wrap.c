@@ -70,6 +70,9 @@ size_t text_width(const char *string) {
 }
 
 void text_repeat(Text *text, char byte, size_t n) {
-        for (; n > 0; n--)
-                text_add_n(text, &byte, 1);
+        char bytes[64];
+
+        memset(bytes, byte, sizeof(bytes));
+        for (; n > 0; n -= MIN(n, sizeof(bytes)))
+                text_add_n(text, bytes, MIN(n, sizeof(bytes)));
 }
