@@ -227,6 +227,9 @@ TEST(brief) {
                 assert_int_equal(instance->was_let_start, whole->was_let_start);
                 assert_int_equal(instance->is_counted, whole->is_counted);
                 assert_int_equal(!instance->until_restart, !whole->until_restart);
+                if (whole->until_restart)
+                        assert_int_equal(instance->until_restart->pages,
+                                         whole->until_restart->pages);
         }
         json_decref(json);
 }
@@ -242,6 +245,10 @@ TEST(unknown_fields) {
         json_decref(json);
 }
 
+#define ROW(row)                                                                                         \
+        "{\"host\":{\"verdict\":\"ready\"},\"pools\":[],\"instances\":[],\"problems\":[],\"rows\":[" row \
+        "]}"
+
 TEST(no_status) {
         static const char *const texts[] = {
                 "{}",
@@ -255,6 +262,11 @@ TEST(no_status) {
                 "\"problems\":[]}",
                 "{\"host\":{\"verdict\":\"ready\"},\"pools\":[],\"instances\":[7],"
                 "\"problems\":[]}",
+                ROW("7"),
+                ROW("\"\""),
+                ROW("\"db\\tready\\t2097152\\t3\\t3\""),
+                ROW("\"db\\tfine\\t2097152\\t3\\t3\\tN0=3\""),
+                ROW("\"db\\tready\\t2M\\t3\\t3\\tN0=3\""),
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
