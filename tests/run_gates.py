@@ -41,38 +41,20 @@ def align(body: bytes, to: int) -> bytes:
     return body + b"\0" * (-len(body) % to)
 
 
-def marshal(kind: str, value: object) -> bytes:
-    """VALUE in D-Bus format, for an offset that is a multiple of 8."""
-    if kind in ("s", "o"):
-        text = str(value).encode()
-        return struct.pack("<I", len(text)) + text + b"\0"
-    if kind == "ay":
-        return struct.pack("<I", len(bytes(value))) + bytes(value)  # type: ignore[arg-type]
-    if kind.startswith("a"):  # an empty array
-        return align(struct.pack("<I", 0), 8 if kind.startswith("a(") else 4)
-    return struct.pack({"u": "<I", "b": "<I", "i": "<i", "t": "<Q"}[kind], value)
+def variant(order: str, kind: str, value: bytes | str | int) -> bytes:
+    """VALUE in D-Bus format."""
+    body = align(bytes([len(kind)]) + kind.encode() + b"\0", 8 if kind == "t" else 4)
+    if isinstance(value, int):
+        return body + struct.pack(order + {"u": "I", "b": "I", "i": "i", "t": "Q"}[kind], value)
+    data = value.encode() + b"\0" if isinstance(value, str) else value
+    return align(body + struct.pack(f"{order}I", len(data) - (kind == "s")), 8 if kind.startswith("a(") else 4) + data
 
 
-def variant(kind: str, value: object) -> bytes:
-    signature = bytes([len(kind)]) + kind.encode() + b"\0"
-    if kind == "t" or not kind.startswith("a("):
-        signature = align(signature, 8 if kind == "t" else 4)
-        # These types have an alignment of at most 4, so the bytes for an offset of 8 fit at any multiple of 4.
-        return signature + marshal(kind, value)
-    return align(signature, 4) + struct.pack("<I", 0) + b"\0" * (-(len(align(signature, 4)) + 4) % 8)
-
-
-def message(kind: int, fields: dict[int, tuple[str, object]], *values: tuple[str, object]) -> bytes:
-    """A reply (2), an error (3) or a signal (4), with VALUES for a body."""
-    body, header = b"", b""
-    for signature, value in values:
-        body = align(body, 4) + marshal(signature, value)
-    signature = "".join(each for each, _ in values).encode()
-    for code, (each, value) in fields.items():
-        header = align(header, 8) + bytes([code, 1, ord(each), 0]) + marshal(each, value)
-    header = align(header, 8) + bytes([8, 1, ord("g"), 0, len(signature)]) + signature + b"\0"
-    start = struct.pack("<cBBBIII", b"l", kind, 1, 1, len(body), 99, len(header))
-    return align(start + header, 8) + body
+def reply(order: str, serial: int, kind: str = "", body: bytes = b"") -> bytes:
+    """The reply to the call SERIAL, in the caller's byte order: libsystemd accepts no other."""
+    fields = struct.pack(f"{order}4sI", b"\5\1u", serial) + b"\x08\x01g\0" + bytes([len(kind)]) + kind.encode() + b"\0"
+    flag = b"l" if order == "<" else b"B"
+    return align(struct.pack(f"{order}cBBBIII", flag, 2, 1, 1, len(body), serial, len(fields)) + fields, 8) + body
 
 
 def texts_of(body: bytes, order: str) -> list[str]:
@@ -102,8 +84,8 @@ class Unit:
         """The unit starts, with this process as its gate (ExecStartPre=)."""
         self.set("activating", "start-pre", control=os.getpid())
 
-    def property(self, name: str) -> tuple[str, object]:
-        known: dict[str, tuple[str, object]] = {
+    def property(self, name: str) -> tuple[str, bytes | str | int]:
+        known: dict[str, tuple[str, bytes | str | int]] = {
             "ActiveState": ("s", self.active), "SubState": ("s", self.sub),
             "InvocationID": ("ay", self.run.to_bytes(16, "big")), "ControlPID": ("u", self.control),
             "MainPID": ("u", self.main), "ControlGroup": ("s", self.group), "LoadState": ("s", "loaded"),
@@ -111,9 +93,9 @@ class Unit:
             "LimitMEMLOCKSoft": ("t", 2**64 - 1), "AmbientCapabilities": ("t", 0), "UID": ("u", self.uid),
         }
         if name in ("ExecStartPre", "ExecStart"):
-            return "a(sasbttttuii)", []
+            return "a(sasbttttuii)", b""
         if name in ("DropInPaths", "After", "SupplementaryGroups"):
-            return "as", []
+            return "as", b""
         return known.get(name, ("s", ""))
 
 
@@ -164,21 +146,19 @@ class Systemd(Server):
                 break
             header, body, data = data[:start], data[start:start + n_body], data[start + n_body:]
             if not self.is_silent and b"Properties" in header:
-                client.sendall(self.reply(header, serial, texts_of(body, order)[1]))
+                kind, value = self.property(header, texts_of(body, order)[1])
+                client.sendall(reply(order, serial, "v", variant(order, kind, value)))
             elif not self.is_silent and b"Reload" in header:
                 self.n_reread += 1
                 self.on_reload()
-                client.sendall(message(2, {5: ("u", serial)}))
+                client.sendall(reply(order, serial))
         return data
 
-    def reply(self, header: bytes, serial: int, name: str) -> bytes:
+    def property(self, header: bytes, name: str) -> tuple[str, bytes | str | int]:
         found = re.search(rb"/org/freedesktop/systemd1/unit/(\w+)", header)
         assert found
         unit = re.sub(r"_([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), found[1].decode())
-        kind, value = self.units[unit].property(name)
-        body = variant(kind, value)
-        fields = (b"\x05\x01u\0" + struct.pack("<I", serial) + b"\x08\x01g\0\x01v\0")
-        return align(struct.pack("<cBBBIII", b"l", 2, 1, 1, len(body), serial, len(fields)) + fields, 8) + body
+        return self.units[unit].property(name)
 
 
 @contextlib.contextmanager
