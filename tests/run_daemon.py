@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterator
 import common
 import run_cases
 import unpack_host
-from common import PATIENCE, check, expect, wait_until
+from common import PATIENCE, check, expect, need, need_root, wait_until
 
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 REGISTRY = "run/varlink/registry/org.hugeplan.Manager"
@@ -595,8 +595,7 @@ def test_unchanged_files_are_not_read(host: Host, fixture: str = "one-node") -> 
 
 def test_etc_on_an_overlay(host: Host, fixture: str = "one-node") -> None:
     """Drop-ins of lower layers are read, changes of a lower layer are noticed, and writes go to the upper layer."""
-    if ctypes.CDLL(None).unshare(0x20000) < 0:  # CLONE_NEWNS, for this thread alone
-        return
+    need(ctypes.CDLL(None).unshare(0x20000) == 0, "no mount namespace")  # CLONE_NEWNS, for this thread alone
     etc, layers = host.path("etc"), host.root.parent
     for name in ("root/etc", "old", "new", "upper", "work"):
         (layers / name).mkdir()
@@ -638,8 +637,8 @@ CHROOT = 'mount --bind /usr usr && mount --rbind /dev dev && %s PATH=$PATH:/usr/
 
 def test_in_a_plain_chroot(host: Host, fixture: str = "one-node") -> None:
     """In a rescue chroot without /sys nothing is known; that is not reported as a kernel without huge pages."""
-    if os.geteuid() != 0 or common.WRAPPER or common.execute(["unshare", "--mount", "true"], None).returncode != 0:
-        return
+    need(not common.WRAPPER, "the emulator is not in the chroot")
+    need(common.execute(["unshare", "--mount", "true"], None).returncode == 0, "no mount namespace")
     root = host.root.parent / "chroot"
     for name in ("usr", "dev", "proc", "sys", "etc/hugeplan.d", "etc/mysql"):
         (root / name).mkdir(parents=True)
@@ -887,8 +886,7 @@ def test_broken_state(host: Host, fixture: str = "one-node") -> None:
 
 def test_client_rights(host: Host, fixture: str = "one-node") -> None:
     """Every user may read the status; only root may change the plan."""
-    if os.geteuid() != 0:
-        return  # only root can become another user
+    need_root()
     host.config("20-pg.conf", PG)
     host.start()
     os.chmod(host.root.parent, 0o755)

@@ -25,7 +25,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from common import PATIENCE, Failure, check, expect, wait_until
+from common import PATIENCE, Failure, check, expect, need_root, wait_until
 from run_daemon import (CONFIG, LEDGER, MIB, PROVEN, SOCKET, Host, Server, as_user, boots, call_many, end_process, failed_boots,
                         ledger, main, make_groups, read_reply, replace)
 
@@ -837,8 +837,7 @@ def test_whose_size_is_accepted(host: Host, fixture: str = "one-node") -> None:
 
 def test_whose_restart_is_accepted(host: Host, fixture: str = "one-node") -> None:
     """A size for a running unit is accepted only from a process of the unit's user or of root."""
-    if os.geteuid() != 0:
-        return  # only root can become another user
+    need_root()
     host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\n")
     with systemd_of(host, "pg.service") as systemd:
         host.start()
@@ -1012,8 +1011,7 @@ WATCH = b'{"method":"org.hugeplan.Manager.Describe","more":true}\0'
 def test_floods_lock_nobody_out(host: Host, fixture: str = "one-node") -> None:
     """While four users have 700 silent or watching connections each, another user's gates and root's status are
     answered."""
-    if os.geteuid() != 0:
-        return  # only root can become another user
+    need_root()
     host.config("20-pg.conf", PG)
     host.start()
     os.chmod(host.root.parent, 0o755)
@@ -1087,8 +1085,7 @@ def reservation(host: Host) -> Iterator[None]:
 
 def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
     """A hundred `hugeplanctl wait` of one user wait for a long reservation: none of them decides without the daemon."""
-    if os.geteuid() != 0:
-        return  # only root can become another user
+    need_root()
     # The build directory may be closed to other users.
     *wrapper, program = host.hugeplanctl
     program = shutil.copy(program, host.root.parent)
@@ -1107,8 +1104,7 @@ def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") 
 
 def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
     """A thousand waiting gates of one user do not delay another user's gate; all are answered after the reservation."""
-    if os.geteuid() != 0:
-        return  # only root can become another user
+    need_root()
     path = str(host.path(SOCKET))
 
     def gates() -> bytes:
