@@ -112,6 +112,7 @@ def fatal_boot(when: str) -> Boot:
 
 
 SCENARIO = Scenario(
+    more_suites=("forky",),
     nodes=(Node("1G"),),
     enable=("die-before.service", "die-after.service"),
     files={
