@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Upgrade to this version and back, while PostgreSQL runs on its pages. The older package may be of any tree before this
-one (scripts/run-tests --all uses the last ones that wrote a state of another version). The database keeps its process and
-its pages, and an upgrade loses no state. Trees before the use of the hugetlb controller had nothing count for a unit,
-which cannot be changed while the unit runs."""
+"""Upgrade to this version and back, while PostgreSQL runs on its pages. The older package may be of any earlier commit. The
+database keeps its process and its pages, and an upgrade loses no state. Commits before the use of the hugetlb controller
+had nothing count for a unit, which cannot be changed while the unit runs."""
 
 from __future__ import annotations
 
