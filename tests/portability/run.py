@@ -260,6 +260,11 @@ class Run:
             changes = next(self.build.glob("*.changes")).name
             self._do("lintian", "--display-info", "--pedantic", "--display-experimental",
                      "--fail-on=error,warning,info,pedantic,experimental", f"/mnt/build/{changes}")
+            # lintian accepts lines that groff cannot adjust.
+            warned = self._do("sh", "-ec", "for page in /mnt/build/hugeplan/debian/hugeplan/usr/share/man/man?/*; do "
+                              "man --warnings --encoding=UTF-8 --troff-device=utf8 -l $page 2>&1 >/dev/null; done")
+            if warned:
+                raise LegError("man --warnings prints warnings")
         self.count.passed += 1
 
     def _cross_file(self) -> tuple[str]:
