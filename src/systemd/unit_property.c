@@ -8,6 +8,8 @@
 
 #include <linux/capability.h>
 #include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static int read_text(const UnitAnswer *answer, void *ret) {
         const char *text;
@@ -92,13 +94,31 @@ static int read_capabilities(const UnitAnswer *answer, void *ret) {
 }
 
 /* Weighted interleaving is treated as no policy, because it does not restrict the nodes predictably. */
-static int read_policy(const UnitAnswer *answer, void *ret) {
-        int32_t policy = -1;
-        int r = answer->bus->message_read_basic(answer->message, 'i', &policy);
+static MemoryPolicyKind policy_kind(int mode) {
+        return mode == MPOL_BIND         ? MEMORY_POLICY_BIND
+               : mode == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
+                                         : MEMORY_POLICY_ANY;
+}
 
-        *(MemoryPolicyKind *) ret = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
-                                    : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
-                                                                : MEMORY_POLICY_ANY;
+/* Returns the policy of this process: like a unit that sets none, it has inherited the service manager's (NUMAPolicy=
+ * in systemd-system.conf(5)). get_mempolicy(2). */
+static MemoryPolicy inherited_policy(void) {
+        MemoryPolicy policy = {.kind = MEMORY_POLICY_ANY};
+        int mode;
+
+        if (syscall(SYS_get_mempolicy, &mode, policy.nodes.words, (unsigned long) ID_SET_MAX, NULL,
+                    0) == 0)
+                policy.kind = policy_kind(mode & ~MPOL_MODE_FLAGS);
+        return policy;
+}
+
+/* -1: the unit sets none. */
+static int read_policy(const UnitAnswer *answer, void *ret) {
+        int32_t mode = -1;
+        int r = answer->bus->message_read_basic(answer->message, 'i', &mode);
+
+        *(MemoryPolicy *) ret = mode < 0 ? inherited_policy()
+                                         : (MemoryPolicy){.kind = policy_kind(mode)};
         return r;
 }
 
@@ -150,7 +170,7 @@ const UnitProperty unit_properties[] = {
         {SERVICE, "ExecStart", "a(sasbttttuii)", read_commands, IN(starts), LOADED},
         {SERVICE, "LimitMEMLOCKSoft", "t", read_u64, IN(memory_lock_bytes), LOADED},
         {SERVICE, "AmbientCapabilities", "t", read_capabilities, IN(may_lock), LOADED},
-        {SERVICE, "NUMAPolicy", "i", read_policy, IN(policy.kind), LOADED | RUN},
+        {SERVICE, "NUMAPolicy", "i", read_policy, IN(policy), LOADED | RUN},
         {SERVICE, "NUMAMask", "ay", read_nodes, IN(policy.nodes), LOADED | RUN},
         {SERVICE, "User", "s", read_text, IN(user), LOADED},
         {SERVICE, "Group", "s", read_text, IN(group), LOADED},

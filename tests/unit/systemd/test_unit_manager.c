@@ -10,9 +10,11 @@
 #include "support/tree.h"
 #include "systemd/unit_manager.h"
 
+#include <linux/mempolicy.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
@@ -86,8 +88,8 @@ static int32_t find_policy(const char *path) {
         static const struct {
                 const char *name;
                 int32_t policy;
-        } policies[] = {{"none", -1},      {"default", 0}, {"preferred", 1},
-                        {"interleave", 3}, {"local", 4},   {"weighted", 6}};
+        } policies[] = {{"none", -1},      {"unset", -1}, {"default", 0}, {"preferred", 1},
+                        {"interleave", 3}, {"local", 4},  {"weighted", 6}};
 
         for (size_t i = 0; i < ARRAY_LEN(policies); i++)
                 if (strstr(path, policies[i].name))
@@ -129,8 +131,9 @@ static int get_nodes(sd_bus *bus, const char *path, const char *interface, const
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         static const uint8_t nodes[] = {0x05, 0x01};
 
-        (void) bus, (void) path, (void) interface, (void) property, (void) userdata, (void) error;
-        return sd_bus_message_append_array(reply, 'y', nodes, sizeof(nodes));
+        (void) bus, (void) interface, (void) property, (void) userdata, (void) error;
+        return sd_bus_message_append_array(reply, 'y', nodes,
+                                           find_policy(path) < 0 ? 0 : sizeof(nodes));
 }
 
 static int get_run(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -431,12 +434,16 @@ TREE_TEST(run) {
         assert_int_equal(unit->policy.kind, MEMORY_POLICY_ANY);
 }
 
-/* A policy that prefers nodes allows others, too. Weights are not used. */
+/* A policy that prefers nodes allows others, too. Weights are not used. A unit without a policy has the service manager's,
+ * as this process has. A kernel without NUMA has none. */
 TREE_TEST(policies) {
-        static const struct {
+        unsigned long node_0 = 1;
+        const bool has_numa = syscall(SYS_set_mempolicy, MPOL_BIND, &node_0, 8UL) == 0;
+        const struct {
                 const char *unit;
                 MemoryPolicyKind kind;
         } cases[] = {
+                {"unset.service", has_numa ? MEMORY_POLICY_BIND : MEMORY_POLICY_ANY},
                 {"default.service", MEMORY_POLICY_ANY},
                 {"preferred.service", MEMORY_POLICY_ANY},
                 {"bind.service", MEMORY_POLICY_BIND},
@@ -456,8 +463,11 @@ TREE_TEST(policies) {
                                  0);
                 assert_int_equal(units.items[0].policy.kind, cases[i].kind);
                 assert_text(units.items[0].load_state, "loaded");
+                if (i == 0 && has_numa)
+                        assert_text(id_set_format(tree->arena, &units.items[0].policy.nodes), "0");
         }
         end(&played);
+        syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0UL);
 }
 
 TREE_TEST(loop) {
