@@ -76,6 +76,17 @@ static int read_commands(const UnitAnswer *answer, void *ret) {
         return r < 0 ? r : answer->bus->message_exit_container(answer->message);
 }
 
+/* RET is the unit, whose policy was read before. */
+static int read_starts(const UnitAnswer *answer, void *ret) {
+        LoadedUnit *unit = ret;
+        int r = read_commands(answer, &unit->starts);
+
+        if (unit->starts.n > 0)
+                unit->policy =
+                        unit_policy_of_start(answer->arena, unit->starts.items[0], unit->policy);
+        return r;
+}
+
 static int read_u32(const UnitAnswer *answer, void *ret) {
         return answer->bus->message_read_basic(answer->message, 'u', ret);
 }
@@ -167,11 +178,12 @@ const UnitProperty unit_properties[] = {
         {SERVICE, "UID", "u", read_u32, IN(uid), RUN},
         {SERVICE, "ControlGroup", "s", read_text, IN(control_group), RUN},
         {SERVICE, "ExecStartPre", "a(sasbttttuii)", read_commands, IN(pre_starts), LOADED},
-        {SERVICE, "ExecStart", "a(sasbttttuii)", read_commands, IN(starts), LOADED},
         {SERVICE, "LimitMEMLOCKSoft", "t", read_u64, IN(memory_lock_bytes), LOADED},
         {SERVICE, "AmbientCapabilities", "t", read_capabilities, IN(may_lock), LOADED},
         {SERVICE, "NUMAPolicy", "i", read_policy, IN(policy), LOADED | RUN},
         {SERVICE, "NUMAMask", "ay", read_nodes, IN(policy.nodes), LOADED | RUN},
+        {SERVICE, "ExecStart", "a(sasbttttuii)", read_starts, 0,
+         LOADED | RUN}, /* after its policy */
         {SERVICE, "User", "s", read_text, IN(user), LOADED},
         {SERVICE, "Group", "s", read_text, IN(group), LOADED},
         {SERVICE, "SupplementaryGroups", "as", read_texts, IN(groups), LOADED},

@@ -24,7 +24,7 @@ typedef struct LoadedUnit {
         SourceNames starts;         /* of ExecStart= */
         uint64_t memory_lock_bytes; /* UINT64_MAX: no limit */
         bool may_lock;              /* it starts with CAP_IPC_LOCK */
-        MemoryPolicy policy;        /* NUMAPolicy= and NUMAMask= of its processes */
+        MemoryPolicy policy;        /* of the processes of ExecStart= */
         const char *user, *group;   /* "": not set */
         SourceNames groups;         /* SupplementaryGroups= */
         /* The present run, if UNIT_QUERY_RUN was queried. */
@@ -108,6 +108,10 @@ void unit_match_judge(Arena *arena, const LoadedUnitInput *input, const LoadedUn
 
 /* Returns whether COMMAND_LINES, those of a unit, start a server of ENGINE. */
 bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames *command_lines);
+
+/* Returns the memory policy of a unit's main process: what numactl(8) in COMMAND_LINE sets, else POLICY. Interleaving
+ * over "all" nodes is treated as no policy, because which nodes these are is not known. */
+MemoryPolicy unit_policy_of_start(Arena *arena, const char *command_line, MemoryPolicy policy);
 
 /* ---- units from the host's files, as the service manager will load them (unit_search.c) ---- */
 

@@ -76,6 +76,50 @@ bool unit_match_is_server(Arena *arena, const Engine *engine, const SourceNames 
         return match_unit(arena, engine, command_lines, &program) == MATCH_ENGINE;
 }
 
+/* ---- memory policy ---- */
+
+MemoryPolicy unit_policy_of_start(Arena *arena, const char *command_line, MemoryPolicy policy) {
+        static const struct {
+                const char *flag, *name;
+                MemoryPolicyKind kind;
+        } options[] = {
+                {"-m", "--membind", MEMORY_POLICY_BIND},
+                {"-i", "--interleave", MEMORY_POLICY_INTERLEAVE},
+                {"-p", "--preferred", MEMORY_POLICY_ANY},
+                {"-l", "--localalloc", MEMORY_POLICY_ANY},
+        };
+        MemoryPolicyKind kind = MEMORY_POLICY_UNKNOWN; /* of the last option */
+        bool is_numactl = false;
+
+        TEXT_FOREACH(word, arena, command_line, " =") {
+                const char *list = word;
+                IdSet nodes = {};
+
+                if (!is_numactl) {
+                        is_numactl = text_equals(text_base_name(word), "numactl");
+                        continue;
+                }
+                if (*word == '-') {
+                        kind = MEMORY_POLICY_UNKNOWN;
+                        ARRAY_FOREACH(option, options, ARRAY_LEN(options))
+                                if (text_equals(word, option->name) ||
+                                    text_starts_with(word, option->flag))
+                                        kind = option->kind;
+                        list = word[1] == '-' ? "" : word + MIN(strlen(word), (size_t) 2);
+                }
+                bool is_all = text_equals(list, "all");
+
+                /* The first word that is neither an option nor a list is the program. */
+                if (!is_all && id_set_parse(list, &nodes) < 0)
+                        break;
+                if (kind == MEMORY_POLICY_ANY || (is_all && kind != MEMORY_POLICY_UNKNOWN))
+                        policy = (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
+                else if (*list && !is_all && kind != MEMORY_POLICY_UNKNOWN)
+                        policy = (MemoryPolicy){kind, nodes};
+        }
+        return policy;
+}
+
 /* ---- several on one unit ---- */
 
 static const char *pages_of(Arena *arena, const PlanInstance *planned) {
