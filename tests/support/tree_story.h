@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Stories about a directory that represents a host, which is empty at first. Verbs of all of them:
+ *
+ *     file PATH TEXT          writes a file
+ *     directory PATH
+ *     link PATH TARGET
+ *     fifo PATH
+ *     zeros PATH BYTES        a file of this size
+ *     remove PATH             a file, a link or an empty directory
+ *     read PATH -> TEXT */
+
+#include "support/story.h"
+#include "support/tree.h"
+
+typedef struct TreeStory {
+        Arena *arena; /* of the story */
+        Tree *tree;
+} TreeStory;
+
+void tree_story_begin(void *context);
+void tree_story_end(void *context);
+
+/* Performs the verbs above. */
+const char *tree_story_perform(void *context, const StoryLine *line);
+
+#define TREE_STORY_TEST(name, path, ...)                                             \
+        TEST(name) {                                                                 \
+                static const StoryVerb verbs[] = {__VA_ARGS__};                      \
+                static const StoryTeller teller = {.size = sizeof(TreeStory),        \
+                                                   .begin = tree_story_begin,        \
+                                                   .end = tree_story_end,            \
+                                                   .verbs = verbs,                   \
+                                                   .n_verbs = ARRAY_LEN(verbs),      \
+                                                   .otherwise = tree_story_perform}; \
+                                                                                     \
+                story_tell(path, &teller);                                           \
+        }
