@@ -158,6 +158,13 @@ TEST(words) {
         assert_null(text_next_word(arena, &rest, ", "));
 }
 
+TEST(has_word) {
+        assert_true(text_has_word("root=/dev/sda1 hugeplan=off quiet", "hugeplan=off"));
+        assert_true(text_has_word("root=/dev/sda1 hugeplan=off quiet", "quiet"));
+        assert_false(text_has_word("root=/dev/sda1 hugeplan=off quiet", "hugeplan"));
+        assert_false(text_has_word("root=/dev/sda1 hugeplan=off quiet", "qui"));
+}
+
 TEST(base_name) {
         assert_text(text_base_name("/usr/bin/postgres"), "postgres");
         assert_text(text_base_name("postgres"), "postgres");
