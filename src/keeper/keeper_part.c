@@ -67,9 +67,7 @@ static bool is_part(const Look *look, const LedgerHold *hold, const InstanceConf
 }
 
 static const UnitCharge *charge_of(const Look *look, const LedgerHold *hold) {
-        const UnitUse *unit = unit_use_find(look->use, hold->unit);
-
-        return unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
+        return unit_use_charge(unit_use_find(look->use, hold->unit), hold->granted.page_size_bytes);
 }
 
 bool keeper_limit_group(const Keeper *keeper, Arena *arena, const char *group,

@@ -88,16 +88,17 @@ static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charg
 
 /* Returns NULL if nothing is known of the unit. */
 static inline const UnitUse *unit_use_find(const HostUse *use, const char *unit) {
-        return !unit ? NULL : VEC_SEEK(found, &use->units, strcmp(unit, found->unit));
+        return !use || !unit ? NULL : VEC_SEEK(found, &use->units, strcmp(unit, found->unit));
 }
 
 static inline bool unit_use_is_running(const HostUse *use, const char *unit) {
-        const UnitUse *found = unit ? unit_use_find(use, unit) : NULL;
+        const UnitUse *found = unit_use_find(use, unit);
 
         return found && found->is_running;
 }
 
 /* Returns NULL if the controller counts no pages of that size for the unit. */
 static inline const UnitCharge *unit_use_charge(const UnitUse *unit, uint64_t page_size_bytes) {
-        return VEC_FIND(charge, &unit->charges, charge->page_size_bytes == page_size_bytes);
+        return !unit ? NULL
+                     : VEC_FIND(charge, &unit->charges, charge->page_size_bytes == page_size_bytes);
 }

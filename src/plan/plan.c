@@ -93,7 +93,7 @@ static Index *index_started(Arena *arena, const PlanInput *input) {
 }
 
 static bool is_assumed_running(const PlanInput *input, const Index *started, const char *unit) {
-        return input->use && unit_use_is_running(input->use, unit) && !index_find(started, unit);
+        return unit_use_is_running(input->use, unit) && !index_find(started, unit);
 }
 
 bool *plan_find_running(Arena *arena, const PlanInput *input, const Plan *plan,

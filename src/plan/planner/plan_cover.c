@@ -87,7 +87,9 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
                         if (!starting->is_refused && text_equals(starting->instance, name)) {
-                                starter.policy = starting->policy;
+                                starter.policy = promise_policy_within(
+                                        input->topology, &starting->policy,
+                                        unit_use_find(input->use, starting->unit));
                                 starter.is_now = true;
                         }
         return starter;

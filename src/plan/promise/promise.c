@@ -24,10 +24,10 @@ static uint64_t hold_pages(const LedgerHold *hold) {
         return hold->is_assumed ? hold->granted.pages_wanted : ledger_granted_pages(&hold->granted);
 }
 
-/* Returns POLICY within UNIT's cpuset. A cpuset that leaves out a node with memory binds, whatever the policy: an
- * interleaving unit does not leave it either, and a policy for none of its nodes is for all of them. */
-static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *policy,
-                                  const UnitUse *unit) {
+/* A cpuset that leaves out a node with memory binds, whatever the policy: an interleaving unit does not leave it
+ * either, and a policy for none of its nodes is for all of them. */
+MemoryPolicy promise_policy_within(const Topology *topology, const MemoryPolicy *policy,
+                                   const UnitUse *unit) {
         MemoryPolicy within = {.kind = MEMORY_POLICY_BIND};
 
         if (!unit || !unit->has_memory_nodes)
@@ -65,13 +65,13 @@ static void add_units(Maker *maker) {
         VEC_FOREACH(hold, maker->holds) {
                 if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
-                const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
+                const UnitUse *unit = unit_use_find(maker->use, hold->unit);
                 const UnitCharge *earlier = NULL;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
                 index_add(maker->promises->by_unit, row->unit, row);
-                row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
+                row->policy = promise_policy_within(maker->promises->topology, &hold->policy, unit);
                 /* Over all instances of the unit. */
                 INDEX_FOREACH(entry, maker->by_unit, row->unit) {
                         const LedgerHold *each = entry->value;
@@ -80,7 +80,7 @@ static void add_units(Maker *maker) {
                         earlier = earlier ? earlier : each->earlier;
                 }
                 /* Counted pages are the unit's own, even if it is not known whether all were counted. */
-                const UnitCharge *charge = unit && (hold->is_counted || hold->is_assumed || earlier)
+                const UnitCharge *charge = hold->is_counted || hold->is_assumed || earlier
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
                 /* A run that was counted from its start has reserved all that it touches: what is beyond that has been

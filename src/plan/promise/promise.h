@@ -60,6 +60,10 @@ typedef struct Promises {
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                        const LedgerHolds *holds, const HostUse *use, const Ledger *ledger);
 
+/* Returns POLICY within the cpuset of UNIT (NULL: not known). */
+MemoryPolicy promise_policy_within(const Topology *topology, const MemoryPolicy *policy,
+                                   const UnitUse *unit);
+
 /* Returns the unit's row; NULL if it has none. */
 Promise *promises_find(const Promises *promises, const char *unit);
 
