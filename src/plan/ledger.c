@@ -142,7 +142,7 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
 /* Processes of earlier runs end and map nothing: they have no more than their unit has now. */
 static void observe_earlier(Arena *arena, LedgerHold *hold, const HostUse *use) {
         const UnitUse *unit = hold->earlier ? unit_use_find(use, hold->unit) : NULL;
-        const UnitCharge *now = unit ? unit_use_charge(unit, hold->granted.page_size_bytes) : NULL;
+        const UnitCharge *now = unit_use_charge(unit, hold->granted.page_size_bytes);
 
         if (!now)
                 return;
@@ -151,6 +151,17 @@ static void observe_earlier(Arena *arena, LedgerHold *hold, const HostUse *use) 
 
         hold->is_counted = left->reserved_pages == 0;
         hold->earlier = hold->is_counted ? NULL : left;
+}
+
+void ledger_observe_counting(Ledger *ledger, const HostUse *use) {
+        VEC_FOREACH(hold, &ledger->holds) {
+                const UnitUse *unit = unit_use_find(use, hold->unit);
+
+                if (unit && unit->is_running && unit->charges.n == 0) {
+                        hold->is_counted = false;
+                        hold->earlier = NULL;
+                }
+        }
 }
 
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
@@ -183,6 +194,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
         }
         VEC_KEEP(hold, &ledger->holds,
                  !use || hold->is_tentative || unit_use_is_running(use, hold->unit));
+        ledger_observe_counting(ledger, use);
         if (use && !use->is_moving)
                 VEC_FOREACH(hold, &ledger->holds)
                         observe_earlier(arena, hold, use);

@@ -95,6 +95,9 @@ Ledger *ledger_new(Arena *arena, const char *boot_id);
  * stays while the existing pages are still there; below that, the remaining pages are existing ones. */
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology, const HostUse *use);
 
+/* Records for which units the hugetlb controller was switched off: later counts of them lack what they have now. */
+void ledger_observe_counting(Ledger *ledger, const HostUse *use);
+
 /* Record that PAGES taken by others are restored, and that this is no longer recent. */
 void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages);
 static inline void ledger_forget_restored(Ledger *ledger) {
