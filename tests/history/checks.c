@@ -28,8 +28,19 @@ static bool is_reported_exposed(const Status *status, const char *unit) {
  * that other users have reserved or that came into use since UNIT started. */
 static bool is_counted(const History *history, const char *unit) {
         const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger, unit, NULL);
+        const char *group = arena_printf(history->arena, "/system.slice/%s", unit);
+        KernelCharge charge;
 
-        return hold && hold->is_counted;
+        return hold && hold->is_counted &&
+               kernel_group_charge(history->kernel, group, 2 * MIB, &charge) == 0 &&
+               charge.is_counted;
+}
+
+/* If others have switched the controller off and on, it counts for some units only. */
+static bool has_uncounted(const History *history) {
+        return ARRAY_ANY(unit, history->units, UNITS,
+                         unit->state != UNIT_DOWN && unit->was_gated &&
+                                 !is_counted(history, unit->name));
 }
 
 bool is_all_known(const History *history) {
@@ -95,7 +106,8 @@ static bool has_surplus_gone(History *history) {
  * the owners of pages are estimates of the last look: the check then needs a settled daemon and no other users. */
 static void check_admitted(History *history, const Status *status) {
         ProcessSet unsafe = has_surplus_gone(history) ||
-                                            (history->is_ledger_lost && has_other_users(history))
+                                            (history->is_ledger_lost && has_other_users(history)) ||
+                                            (has_uncounted(history) && has_other_users(history))
                                     ? 0
                                     : history->unsafe & ~history->harmed;
 
@@ -347,9 +359,9 @@ static uint64_t unmapped_part_on(const History *history, const PlanInstance *ref
                                  const LedgerHold *hold, unsigned node) {
         const PlanInstance *planned =
                 plan_find(keeper_look(history->keeper)->plan, hold->granted.name);
-        const UnitUse *unit = unit_use_find(keeper_look(history->keeper)->use, hold->unit);
-        const UnitCharge *charge = unit ? unit_use_charge(unit, hold->granted.page_size_bytes)
-                                        : NULL;
+        const UnitCharge *charge =
+                unit_use_charge(unit_use_find(keeper_look(history->keeper)->use, hold->unit),
+                                hold->granted.page_size_bytes);
 
         if (!planned || !charge || !hold->is_counted || hold->is_tentative ||
             planned->demand->config->shortage != SHORTAGE_DEGRADE ||

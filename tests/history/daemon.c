@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "host/config_load.h"
 #include "model/names.h"
+#include "model/problem.h"
 #include "status/pending.h"
 
 enum { ROUNDS_MAX = 20 };
@@ -122,6 +123,12 @@ void daemon_kill(History *history) {
         if (history->was_overtaken)
                 check_between(history, ACTOR_OTHER);
         trace(history, "      hugepland is killed, and starts again");
+        model_root_revive(history->root);
+        if (history->is_ledger_old) {
+                history->is_ledger_lost = true;
+                history->is_ledger_old = history->is_run_full;
+                forget_lost_holds(history, false);
+        }
         history->keeper = keeper_free(history->keeper);
         daemon_boot(history);
 }
@@ -176,6 +183,20 @@ static bool verify_once(History *history, bool has_memory) {
         return true;
 }
 
+/* What could not be stored is stored by the first look that can. */
+static void check_stored(History *history) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Status *status = history->is_ledger_old ? keeper_judge(history->keeper, arena, false)
+                                                      : NULL;
+
+        if (!status || history->is_run_full)
+                return;
+        history->is_ledger_old = false;
+        if (VEC_ANY(problem, &status->problems.list,
+                    text_equals(problem->id, problem_id(PROBLEM_STATE_WRITE))))
+                report_failure(history, "not stored", "the ledger can be written, and was not");
+}
+
 bool daemon_verify(History *history, bool has_memory) {
         bool has_begun = verify_once(history, has_memory);
 
@@ -204,6 +225,7 @@ bool daemon_verify(History *history, bool has_memory) {
                         history, "not in one step",
                         "nothing has happened since the daemon looked, and it has written again");
         history->is_settled = true;
+        check_stored(history);
         return has_begun;
 }
 
@@ -355,8 +377,8 @@ void daemon_reload(History *history, bool is_forced) {
 
         falls_find(keeper_judge(history->keeper, history->arena, false),
                    look_plan_restarted(history->arena, history->root, ahead), ahead->plan, &falls);
-        /* A reported size beyond the instance's bounds is not on disk. */
-        if (history->options->learns) {
+        /* A reported size beyond the instance's bounds is not on disk, nor is an unsaved ledger. */
+        if (history->options->learns || history->is_ledger_old) {
                 falls = diags_in(history->arena);
                 ahead = keeper_look_ahead(history->keeper, history->arena, &falls);
         }
@@ -628,8 +650,10 @@ void daemon_claim_start(History *history, Unit *unit) {
         if (!hold || !text_equals(hold->run, unit->run) || !is_starting(history, unit, instance))
                 return;
         daemon_verify(history, false);
-        /* The unit may have stopped during the look. */
-        if (history->failure || unit->state == UNIT_DOWN)
+        /* The unit may have stopped during the look, or the hold been lost. */
+        hold = ledger_hold(keeper_look(history->keeper)->ledger, unit->name, instance);
+        if (history->failure || unit->state == UNIT_DOWN || !hold ||
+            !text_equals(hold->run, unit->run))
                 return;
         PoolCounts before = pool_counts(history);
         Gate gate = {

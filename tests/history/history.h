@@ -78,6 +78,7 @@ typedef struct Unit {
         Claim claims[CLAIMS];
         size_t n_claims;
         bool is_private;
+        uint64_t nodes; /* of its cpuset; 0: all */
         KernelProcess *process;
 } Unit;
 
@@ -108,6 +109,9 @@ typedef struct HistoryOptions {
         uint64_t maps_in_parts;       /* 1: units map in parts, unmap, and restart their database */
         uint64_t learns;              /* 1: some instances have Memory=auto */
         uint64_t changes_host;        /* 1: [Host] changes; some instances take pages of 1G or 2M */
+        uint64_t fills_run;           /* 1: /run is full for some steps */
+        uint64_t changes_cpusets;     /* 1: units have cpusets, which change while they run */
+        uint64_t toggles_controller;  /* 1: others switch the hugetlb controller off and on */
         bool is_traced;               /* every step is printed */
 } HistoryOptions;
 
@@ -146,6 +150,8 @@ typedef struct History {
         uint64_t lowered[KERNEL_SIZES_MAX][NODES];
         bool is_in_round; /* a unit starts during a round: its gate hangs up instead of waiting */
         bool was_overtaken; /* a process acted between the daemon's reads and writes of this operation */
+        bool is_run_full;
+        bool is_ledger_old; /* changes of the ledger may not be on disk */
         bool is_ledger_lost; /* from then on, other users' pages may be attributed to the units that ran */
         bool is_settled; /* the daemon has looked since the last change, and has nothing left to do */
         uint64_t settled_surplus; /* surplus pages of all pools at that time */
@@ -228,6 +234,8 @@ void daemon_count(History *history);
 
 /* ---- processes.c: units and other processes ---- */
 
+/* Makes its control group, and sets its cpuset. */
+void unit_make_group(History *history, const Unit *unit);
 void unit_start(History *history, Unit *unit);
 /* Starts most units that are down at the same time. Returns how many. */
 size_t units_start(History *history);
@@ -306,5 +314,8 @@ void check_between_gates(History *history);
 void check_after(History *history, Actor actor);
 
 /* ---- steps.c ---- */
+
+/* Units whose holds are not on disk. */
+void forget_lost_holds(History *history, bool is_edited);
 
 void step(History *history);

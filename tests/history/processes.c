@@ -214,8 +214,20 @@ static bool pass_gates(History *history, Unit *unit) {
         return true;
 }
 
+void unit_make_group(History *history, const Unit *unit) {
+        kernel_group_make(history->kernel, unit->group);
+        kernel_group_write(
+                history->kernel, unit->group, "cpuset.mems",
+                unit->nodes == 0 ? ""
+                                 : id_set_format(history->arena, &(IdSet){.words = {unit->nodes}}));
+}
+
 static void begin_start(History *history, Unit *unit) {
         unit->run = arena_printf(history->arena, "r%u", ++unit->n_runs);
+        if (history->options->fills_run)
+                model_root_add(history->root,
+                               arena_printf(history->arena, PATH_SYSTEMD_RUN "%s", unit->name),
+                               unit->run, strlen(unit->run));
         unit->run_policy = unit->policy;
         unit->n_claims = 0;
         unit->is_short = false;
@@ -234,7 +246,7 @@ void unit_start(History *history, Unit *unit) {
         trace(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
         bool has_mounts = !unit->was_gated || make_mounts(history, unit);
 
-        kernel_group_make(history->kernel, unit->group);
+        unit_make_group(history, unit);
         if (unit->was_gated && (!has_mounts || history->failure || !pass_gates(history, unit))) {
                 remove_unit(history, unit);
                 return;
@@ -281,7 +293,7 @@ size_t units_start(History *history) {
                 trace(history, "      %s starts at the same time as others", unit->name);
                 bool has_mounts = make_mounts(history, unit);
 
-                kernel_group_make(history->kernel, unit->group);
+                unit_make_group(history, unit);
                 if (has_mounts && !history->failure)
                         gates[n++] = (StartGate){unit, unit->gates[0], false};
                 else

@@ -186,8 +186,10 @@ static uint64_t bound_nodes(const History *history, size_t i) {
         KernelPolicy policy = i < UNITS ? kernel_policy(history, &history->units[i].run_policy)
                                         : history->others[i - UNITS].policy;
 
-        if (i >= UNITS && history->others[i - UNITS].nodes)
-                return history->others[i - UNITS].nodes;
+        uint64_t cpuset = i < UNITS ? history->units[i].nodes : history->others[i - UNITS].nodes;
+
+        if (cpuset)
+                return cpuset;
         return policy.mode == KERNEL_POLICY_BIND ? policy.nodes : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "history/history.h"
 
 #include "base/text.h"
+#include "host/state.h"
 #include "model/names.h"
 
 typedef struct StepKind {
@@ -135,14 +136,25 @@ static bool is_described(const History *history, size_t unit, const Claim *claim
 
 /* If the hold of a running unit is lost, the daemon knows the unit's pages only from the files, as long as they say
  * what they said at its start. From then on the unit counts as ungated. */
-static void forget_lost_holds(History *history, bool is_edited) {
+void forget_lost_holds(History *history, bool is_edited) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *text;
+        const Ledger *stored = state_load(history->root, arena,
+                                          keeper_look(history->keeper)->ledger->boot_id, &text);
+
         for (size_t i = 0; i < UNITS; i++) {
                 Unit *unit = &history->units[i];
                 bool is_other = unit->policy.kind != unit->run_policy.kind ||
                                 !id_set_equals(&unit->policy.nodes, &unit->run_policy.nodes) ||
                                 ARRAY_ANY(claim, unit->claims, unit->n_claims,
                                           !is_described(history, i, claim));
+                const LedgerHold *hold = ledger_hold(stored, unit->name, NULL);
 
+                if (hold && text_equals(hold->run, unit->run))
+                        continue;
+                /* A gate has passed, and others of the same start have not. */
+                is_other = is_other ||
+                           (unit->is_starting && unit->state == UNIT_DOWN && unit->n_claims > 0);
                 if (is_edited ? !ledger_hold(keeper_look(history->keeper)->ledger, unit->name, NULL)
                               : is_other)
                         unit->was_gated = false;
@@ -213,7 +225,10 @@ static bool step_give_back(History *history) {
         check_after(history, ACTOR_HUGEPLAN);
         PoolCounts after = pool_counts(history);
 
-        if (!has_other_users(history) && !was_edited && memcmp(&before, &after, sizeof(after)) != 0)
+        bool is_known = history->options->toggles_controller ? is_all_known(history)
+                                                             : !has_other_users(history);
+
+        if (is_known && !was_edited && memcmp(&before, &after, sizeof(after)) != 0)
                 report_failure(history, "idle",
                                "pages were reported as idle, and are in the pool again");
         return true;
@@ -229,8 +244,7 @@ static bool step_memory(History *history) {
 static bool step_kill(History *history) {
         if (chance(history, 25) && root_remove(history->root, PATH_LEDGER) == 0) {
                 trace(history, "      the ledger is lost");
-                history->is_ledger_lost = true;
-                forget_lost_holds(history, false);
+                history->is_ledger_old = true;
         }
         daemon_kill(history);
         check_after(history, ACTOR_HUGEPLAN);
@@ -281,11 +295,52 @@ static const StepKind *draw_kind(History *history) {
         return &kinds[i];
 }
 
+/* AllowedMemoryNodes= of a unit, by systemctl set-property. Under mapped memory the kernel would also change the
+ * process's policy (mpol_rebind_task()), which the model does not. */
+static void change_cpuset(History *history) {
+        Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
+
+        if (unit->state != UNIT_DOWN && unit->run_policy.kind != MEMORY_POLICY_ANY)
+                return;
+        unit->nodes = chance(history, 30) ? 0 : draw(history, 1, (1u << history->n_nodes) - 1);
+        trace(history, "      the cpuset of %s is %" PRIx64, unit->name, unit->nodes);
+        if (unit->state == UNIT_DOWN)
+                return;
+        history->is_settled = false;
+        unit_make_group(history, unit);
+        check_after(history, ACTOR_OTHER);
+        maybe_verify(history, 50);
+}
+
+static void toggle_controller(History *history) {
+        const char *text = chance(history, 50) ? "+hugetlb" : "-hugetlb";
+
+        trace(history, "      %s in system.slice", text);
+        kernel_group_write(history->kernel, "/system.slice", "cgroup.subtree_control", text);
+        history->is_settled = false;
+        maybe_verify(history, 50);
+}
+
+static void change_around(History *history) {
+        if (history->options->toggles_controller && chance(history, 20))
+                toggle_controller(history);
+        if (history->options->changes_cpusets && chance(history, 30))
+                change_cpuset(history);
+        if (history->options->fills_run && chance(history, 20)) {
+                history->is_run_full = !history->is_run_full;
+                history->is_ledger_old = true;
+                model_root_fill(history->root, history->is_run_full ? "/run" : NULL);
+                trace(history, "      /run is %s",
+                      history->is_run_full ? "full" : "no longer full");
+        }
+}
+
 void step(History *history) {
         enum { TRIES = 8 };
 
         history->now_usec += draw(history, 1, 60) * USEC_PER_SEC;
         trace(history, "step %u:", history->step);
+        change_around(history);
         if (!history->options->maps_in_parts || !chance(history, 70) || !step_within(history))
                 for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
                         ;

@@ -47,6 +47,11 @@ static void make_groups(History *history) {
                 kernel_spawn(history->kernel,
                              &(KernelSpawn){.name = "other", .group = "/system.slice"});
         }
+        if (history->options->changes_cpusets) {
+                kernel_group_write(history->kernel, "/", "cgroup.subtree_control", "+cpuset");
+                kernel_group_write(history->kernel, "/system.slice", "cgroup.subtree_control",
+                                   "+cpuset");
+        }
         /* A cpuset binds its processes, whatever their memory policy. */
         if (!chance(history, 20))
                 return;

@@ -37,7 +37,7 @@ struct Root {
         bool is_dead;
         uint64_t n_reads, fail_read_at, fail_reads; /* the first read that fails, and how many do */
         int fail_read_error;
-        const char *broken_path; /* NULL: none */
+        const char *broken_path, *full_path; /* NULL: none */
         int broken_error, fault_error;
         char fault_path[512];
 };
@@ -306,6 +306,18 @@ void model_root_revive(Root *root) {
         root->die_at = UINT64_MAX;
 }
 
+void model_root_fill(Root *root, const char *path) {
+        root->full_path = path;
+}
+
+/* FOLDER may be NULL. */
+static bool is_in(const char *folder, const char *path) {
+        size_t length = folder ? strlen(folder) : 0;
+
+        return length > 0 && strncmp(path, folder, length) == 0 &&
+               (path[length] == '\0' || path[length] == '/');
+}
+
 /* Returns an error if the change must fail. */
 static int begin_change(Root *root, const char *path, const char *text) {
         if (root->is_dead)
@@ -315,7 +327,11 @@ static int begin_change(Root *root, const char *path, const char *text) {
         root->n_changes++;
         if (root->n_changes >= root->die_at)
                 root->is_dead = true;
-        return root->is_dead ? -EIO : root->n_changes == root->fail_at ? root->fail_error : 0;
+        if (root->is_dead)
+                return -EIO;
+        if (text && is_in(root->full_path, path))
+                return -ENOSPC;
+        return root->n_changes == root->fail_at ? root->fail_error : 0;
 }
 
 static int end_change(Root *root, const char *path, const char *text, int r) {
@@ -367,14 +383,12 @@ static int noted(const Root *const_root, const char *path, int r) {
 /* Returns an error if the read must fail. */
 static int begin_read(const Root *const_root, const char *path) {
         Root *root = mutable(const_root);
-        size_t length = root->broken_path ? strlen(root->broken_path) : 0;
         uint64_t n = ++root->n_reads;
         int r = 0;
 
         if (n >= root->fail_read_at && n - root->fail_read_at < root->fail_reads)
                 r = root->fail_read_error;
-        if (length > 0 && strncmp(path, root->broken_path, length) == 0 &&
-            (path[length] == '\0' || path[length] == '/'))
+        if (is_in(root->broken_path, path))
                 r = root->broken_error;
         return noted(root, path, r);
 }
@@ -457,13 +471,16 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
         return 0;
 }
 
-int root_read_link(const Root *root, Arena *arena, const char *path, char **ret UNUSED) {
+int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
         Found found;
         int r = begin_read(root, path);
 
         if (r == 0)
                 r = find(root, arena, path, &found);
-        return r < 0 ? r : -EINVAL;
+        if (r < 0 || !text_starts_with(path, PATH_SYSTEMD_RUN))
+                return r < 0 ? r : -EINVAL;
+        *ret = arena_strdup(arena, found.entry->text);
+        return 0;
 }
 
 int root_statfs(const Root *root, const char *path, struct statfs *ret) {

@@ -11,7 +11,8 @@
  *
  * model_root.c replaces src/host/root.c in a program that has it among its own sources (in meson: `dependencies:
  * kernel_model`). It defines all functions of root.h, so the linker does not take root.o from the library.
- * root_is_host() is false, and root_open() fails. kernel_self() reads and writes, and is /proc/self. There are no links.
+ * root_is_host() is false, and root_open() fails. kernel_self() reads and writes, and is /proc/self. There are no links,
+ * but root_read_link() returns the text of files at PATH_SYSTEMD_RUN.
  * apply_perform() sets no memory policy for a write here (ApplyOperation.is_bound); a test calls
  * kernel_set_policy(kernel_self(kernel), ...) instead.
  *
@@ -51,6 +52,9 @@ void model_root_fail_reads(Root *root, uint64_t n, uint64_t times, int error);
 
 /* Reads at and below PATH fail with ERROR. NULL: no longer. */
 void model_root_break(Root *root, const char *path, int error);
+
+/* Files at and below PATH cannot be written: -ENOSPC. NULL: no longer. */
+void model_root_fill(Root *root, const char *path);
 
 /* From the N-th change from now on, counted from 1, every function fails with -EIO, as if the process were killed. Then
  * free what it had in memory, and revive the root for its successor. */

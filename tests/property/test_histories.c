@@ -2,7 +2,7 @@
 
 /* Random histories of a host under hugepland: see history/history.h.
  *
- *   test-histories [HISTORIES=N] [FROM=SEED] [STEPS=N]     runs the histories of N seeds from SEED on
+ *   test-histories [HISTORIES=N] [FROM=SEED] [EVERY=M] [STEPS=N]   runs the histories of N seeds, SEED, SEED + M...
  *   test-histories SEED=N [STEPS=N] [LEFT_OUT=MASK]        runs one history and prints every step
  *
  * The values can also be set in the environment. A failing history is reduced to the steps that it needs, and
@@ -28,8 +28,11 @@ static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         own.has_gates_in_rounds = seed % 4 == 2;
         own.leaves_processes = seed % 8 == 3;
         own.maps_in_parts = seed % 8 == 7;
-        own.learns = seed % 8 == 4;
+        own.learns = seed % 8 == 4 || seed % 256 == 80;
         own.changes_host = seed % 16 == 8;
+        own.fills_run = seed % 128 == 16;
+        own.changes_cpusets = seed % 128 == 48;
+        own.toggles_controller = seed % 128 == 80;
         return own;
 }
 
@@ -101,10 +104,11 @@ static bool take(uint64_t *value, const char *key, int argc, char **argv) {
 
 int main(int argc, char **argv) {
         HistoryOptions options = {.n_steps = STEPS};
-        uint64_t first = 1, n = HISTORIES, n_failed = 0;
+        uint64_t first = 1, n = HISTORIES, every = 1, n_failed = 0;
 
         take(&n, "HISTORIES", argc, argv);
         take(&first, "FROM", argc, argv);
+        take(&every, "EVERY", argc, argv);
         take(&options.n_steps, "STEPS", argc, argv);
         take(&options.left_out, "LEFT_OUT", argc, argv);
         if (take(&first, "SEED", argc, argv)) {
@@ -112,9 +116,9 @@ int main(int argc, char **argv) {
                 run_traced(&options);
                 return 0;
         }
-        printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + n - 1);
-        for (uint64_t seed = first; seed < first + n; seed++)
-                n_failed += !try_one(options_of(&options, seed));
+        printf("seeds %" PRIu64 " to %" PRIu64 "\n", first, first + (n - 1) * every);
+        for (uint64_t i = 0; i < n; i++)
+                n_failed += !try_one(options_of(&options, first + i * every));
         printf("%" PRIu64 " histories, %" PRIu64 " failed\n", n, n_failed);
         return n_failed > 0;
 }
