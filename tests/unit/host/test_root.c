@@ -2,8 +2,8 @@
 
 /* The only module that opens files: no path leads out of the root, no read hangs, no file is half written. */
 
-#include "support/testing.h"
-#include "support/tree.h"
+#include "support/root_story.h"
+#include "support/tree_story.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,54 +42,21 @@ TREE_TEST(read_file) {
         assert_int_equal(root_read_file(tree->root, tree->arena, "/a/b", 100, &text, &size), 0);
         assert_int_equal(size, 4);
         assert_memory_equal(text, "x\0y\n", 5); /* followed by NUL */
-        tree_write(tree, "/empty", "");
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/empty", 100, &text, NULL), 0);
-        assert_text(text, "");
 }
 
-TREE_TEST(read_file_limits) {
-        char *text = NULL, *big = arena_alloc(tree->arena, 10001);
-
-        memset(big, 'x', 10000);
-        tree_write(tree, "/big", big);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 10000, &text, NULL), 0);
-        assert_int_equal(strlen(text), 10000);
-        text = NULL;
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 9999, &text, NULL),
-                         -EFBIG);
-        assert_null(text);
-        /* A file without an end. */
-        assert_int_equal(mknod(tree_path(tree, "/zero"), S_IFREG | 0644, 0), 0);
-        assert_int_equal(truncate(tree_path(tree, "/zero"), (off_t) 1 << 40), 0);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/zero", 65536, &text, NULL),
-                         -EFBIG);
-}
-
-/* A FIFO without a writer, a socket, a device: refused without waiting. */
-TREE_TEST(special_files) {
+/* Refused without waiting. */
+TREE_TEST(socket_in_place_of_a_file) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         char *text = NULL;
 
-        alarm(10); /* instead of hanging */
-        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0644), 0);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
-                         -EINVAL);
         snprintf(address.sun_path, sizeof(address.sun_path), "%s", tree_path(tree, "/socket"));
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
         assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
         assert_int_equal(root_read_file(tree->root, tree->arena, "/socket", 100, &text, NULL),
                          -EINVAL);
-        close(fd);
-        tree_mkdir(tree, "/directory");
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/directory", 100, &text, NULL),
-                         -EISDIR);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/none", 100, &text, NULL),
-                         -ENOENT);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo/x", 100, &text, NULL),
-                         -ENOTDIR);
         assert_null(text);
-        alarm(0);
+        close(fd);
 }
 
 typedef struct Writer {
@@ -165,11 +132,9 @@ TREE_TEST(links_to_special_files) {
         assert_text(text, "x");
 }
 
-/* Functions for the kernel's files read nothing else. */
-TREE_TEST(kernel_files) {
+TREE_TEST(kernel_files_of_this_host) {
         CLEANUP(root_freep) Root *host = NULL;
         char *text = NULL;
-        uint64_t number;
 
         assert_int_equal(root_open("/", &host), 0);
         assert_int_equal(
@@ -177,42 +142,8 @@ TREE_TEST(kernel_files) {
         assert_true(strlen(text) > 0);
         assert_int_equal(root_read_kernel_file(host, tree->arena, "/proc/version", 1, &text, NULL),
                          -EFBIG);
-        tree_write(tree, "/etc/number", "12\n");
-        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/etc/number", &text),
-                         -EINVAL);
-        assert_int_equal(root_read_u64(tree->root, "/etc/number", &number), -EINVAL);
-        /* On a recorded host they are regular files. */
-        tree_mkdir(tree, "/proc");
-        assert_int_equal(mkfifo(tree_path(tree, "/proc/version"), 0644), 0);
-        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/proc/version", &text),
-                         -EINVAL);
-}
-
-/* Absolute links and ".." of a recorded host stay within its root. */
-TREE_TEST(resolve_in_root) {
-        char *text = NULL;
-
-        tree_write(tree, "/etc/os", "inside");
-        tree_link(tree, "/etc", "/link");
-        tree_link(tree, "/etc/os", "/absolute");
-        tree_link(tree, "../../../../../../etc/os", "/a/b/relative");
-        tree_link(tree, "/etc/passwd", "/outside");
-        tree_link(tree, "/proc/self/root/etc/passwd", "/magic");
-        tree_link(tree, "/loop", "/loop");
-        static const char *const inside[] = {"/absolute", "/link/os", "/a/b/relative",
-                                             "/../../etc/os", "/etc/../etc/os"};
-
-        for (size_t i = 0; i < ARRAY_LEN(inside); i++) {
-                assert_int_equal(
-                        root_read_file(tree->root, tree->arena, inside[i], 100, &text, NULL), 0);
-                assert_text(text, "inside");
-        }
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/outside", 1 << 20, &text, NULL),
-                         -ENOENT);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/magic", 1 << 20, &text, NULL),
-                         -ENOENT);
-        assert_int_equal(root_read_file(tree->root, tree->arena, "/loop", 100, &text, NULL),
-                         -ELOOP);
+        if (access("/dev/full", W_OK) == 0)
+                assert_int_equal(root_write_attribute(host, "/dev/full", "7\n"), -ENOSPC);
 }
 
 /* Writes stay within the root, too. */
@@ -230,42 +161,6 @@ TREE_TEST(writes_stay_inside) {
         assert_int_equal(rmdir(outside), 0); /* still empty */
 }
 
-TREE_TEST(attribute) {
-        char *text = NULL;
-        uint64_t number = 7;
-
-        tree_write(tree, "/sys/nr", "  12 \n\n");
-        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/sys/nr", &text), 0);
-        assert_text(text, "  12");
-        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
-        assert_true(number == 7);
-        tree_write(tree, "/sys/nr", "540\n");
-        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), 0);
-        assert_true(number == 540);
-        tree_write(tree, "/sys/nr", "");
-        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
-        assert_int_equal(root_read_u64(tree->root, "/sys/none", &number), -ENOENT);
-        assert_true(number == 540);
-}
-
-/* An attribute is written, never created; a shorter value replaces all of a longer one. */
-TREE_TEST(write_attribute) {
-        assert_int_equal(root_write_attribute(tree->root, "/nr", "1\n"), -ENOENT);
-        assert_null(tree_read(tree, "/nr"));
-        tree_write(tree, "/nr", "123456\n");
-        assert_int_equal(root_write_attribute(tree->root, "/nr", "7\n"), 0);
-        assert_text(tree_read(tree, "/nr"), "7\n");
-        tree_mkdir(tree, "/directory");
-        assert_int_equal(root_write_attribute(tree->root, "/directory", "7\n"), -EISDIR);
-        if (access("/dev/full", W_OK) == 0) {
-                Root *host = NULL;
-
-                assert_int_equal(root_open("/", &host), 0);
-                assert_int_equal(root_write_attribute(host, "/dev/full", "7\n"), -ENOSPC);
-                root_free(host);
-        }
-}
-
 static mode_t mode_of(const Tree *tree, const char *path) {
         struct stat st;
 
@@ -273,34 +168,18 @@ static mode_t mode_of(const Tree *tree, const char *path) {
         return st.st_mode & 07777;
 }
 
-TREE_TEST(write_file) {
+/* With any umask. */
+TREE_TEST(modes) {
         mode_t mask = umask(0077);
 
         assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one"), 0);
-        assert_text(tree_read(tree, "/run/x/state.json"), "one");
-        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* with any umask */
-        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2"), 0);
-        assert_text(tree_read(tree, "/run/x/state.json"), "2");
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644);
         umask(mask);
-        assert_int_equal(root_write_file(tree->root, "/top", "3"), 0);
-        assert_text(tree_read(tree, "/top"), "3");
+        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
+        assert_int_equal(mode_of(tree, "/a/b") & 0022, 0);
 }
 
 /* A reader with the old file open keeps its content, because the new file gets its name. */
-/* An existing file stays, and no other file is left beside it. */
-TREE_TEST(create_file) {
-        Names names;
-
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one"), 0);
-        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "two"), -EEXIST);
-        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
-        tree_link(tree, "/dev/null", "/etc/a.d/y.conf");
-        assert_int_equal(root_create_file(tree->root, "/etc/a.d/y.conf", "two"), -EEXIST);
-        assert_int_equal(root_list(tree->root, tree->arena, "/etc/a.d", &names), 0);
-        assert_int_equal(names.n, 2);
-}
-
 TREE_TEST(write_is_atomic) {
         struct stat before, after;
         char buffer[16] = "";
@@ -336,75 +215,6 @@ TREE_TEST(identity) {
         before = root_identity(tree->root, tree->arena, "/d");
         assert_int_equal(root_remove(tree->root, "/d/f"), 0);
         assert_string_not_equal(root_identity(tree->root, tree->arena, "/d"), before);
-}
-
-/* A link in place of the file is replaced, not followed. */
-TREE_TEST(write_replaces_links) {
-        tree_write(tree, "/precious", "precious");
-        tree_link(tree, "/precious", "/d/f");
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new"), 0);
-        assert_text(tree_read(tree, "/precious"), "precious");
-        assert_text(tree_read(tree, "/d/f"), "new");
-}
-
-TREE_TEST(write_fails_whole) {
-        Names names;
-
-        tree_mkdir(tree, "/d/f");
-        assert_int_equal(root_write_file(tree->root, "/d/f", "new"), -EISDIR);
-        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
-        assert_int_equal(names.n, 1);
-        tree_write(tree, "/file", "x");
-        assert_int_equal(root_write_file(tree->root, "/file/below", "x"), -ENOTDIR);
-        assert_int_equal(root_write_file(tree->root, "/", "x"), -EINVAL);
-}
-
-TREE_TEST(directories) {
-        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
-        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
-        assert_true(root_is_directory(tree->root, "/a/b/c"));
-        assert_int_equal(mode_of(tree, "/a/b") & 0022, 0);
-        tree_write(tree, "/a/file", "");
-        assert_false(root_is_directory(tree->root, "/a/file"));
-        assert_true(root_exists(tree->root, "/a/file"));
-        assert_false(root_exists(tree->root, "/a/none"));
-        assert_int_equal(root_remove(tree->root, "/a/file"), 0);
-        assert_int_equal(root_remove(tree->root, "/a/file"), -ENOENT);
-}
-
-TREE_TEST(links) {
-        char *target = NULL;
-
-        tree_mkdir(tree, "/d");
-        assert_int_equal(root_symlink(tree->root, "/one", "/d/l"), 0);
-        assert_int_equal(root_symlink(tree->root, "/two", "/d/l"), 0); /* replaces */
-        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/l", &target), 0);
-        assert_text(target, "/two");
-        tree_write(tree, "/d/f", "");
-        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/f", &target), -EINVAL);
-        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/x", &target), -ENOENT);
-}
-
-TREE_TEST(list) {
-        Names names = {};
-
-        tree_write(tree, "/d/b", "");
-        tree_write(tree, "/d/a", "");
-        tree_write(tree, "/d/.h", "");
-        tree_write(tree, "/d/B", "");
-        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
-        assert_int_equal(names.n, 4);
-        assert_text(names.items[0], ".h");
-        assert_text(names.items[1], "B");
-        assert_text(names.items[2], "a");
-        assert_text(names.items[3], "b");
-        names = (Names){};
-        assert_int_equal(root_list(tree->root, tree->arena, "/none", &names), -ENOENT);
-        assert_int_equal(root_list(tree->root, tree->arena, "/d/a", &names), -ENOTDIR);
-        assert_int_equal(names.n, 0);
-        tree_mkdir(tree, "/empty");
-        assert_int_equal(root_list(tree->root, tree->arena, "/empty", &names), 0);
-        assert_int_equal(names.n, 0);
 }
 
 /* No descriptor is left open after any failure. */
@@ -474,7 +284,10 @@ TREE_TEST(folder) {
 TREE_TEST(no_fd_leaks) {
         size_t before = count_fds();
 
-        test_directories(tree);
+        root_make_directory(tree->root, "/a/b");
+        root_write_file(tree->root, "/a/file", "");
+        root_remove(tree->root, "/a/file");
+        root_remove(tree->root, "/a/file");
         root_read_file(tree->root, tree->arena, "/a", 10, &(char *){NULL}, NULL);
         root_read_file(tree->root, tree->arena, "/none", 10, &(char *){NULL}, NULL);
         root_list(tree->root, tree->arena, "/a", &(Names){});
@@ -483,4 +296,24 @@ TREE_TEST(no_fd_leaks) {
         root_symlink(tree->root, "x", "/a/l");
         root_symlink(tree->root, "x", "/a/b");
         assert_int_equal(count_fds(), before);
+}
+
+/* ---- stories ---- */
+
+static const char *perform(void *context, const StoryLine *line) {
+        const char *answer = root_story_perform(((TreeStory *) context)->tree->root, line);
+
+        return answer ? answer : tree_story_perform(context, line);
+}
+
+TEST(stories) {
+        static const StoryTeller teller = {.size = sizeof(TreeStory),
+                                           .begin = tree_story_begin,
+                                           .end = tree_story_end,
+                                           .otherwise = perform};
+
+        alarm(10); /* instead of hanging */
+        story_tell("unit/host/root", &teller);
+        story_tell("unit/host/root_tree", &teller);
+        alarm(0);
 }

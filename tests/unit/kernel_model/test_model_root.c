@@ -10,7 +10,7 @@
 #include "keeper/look.h"
 #include "model/model_root.h"
 #include "model/names.h"
-#include "support/testing.h"
+#include "support/root_story.h"
 
 #include <linux/magic.h>
 
@@ -53,47 +53,33 @@ static const char *content(const Fixture *fixture, const char *path) {
                                                                                           : text;
 }
 
-static const char *listed(const Fixture *fixture, const char *path) {
-        Text text = text_in(fixture->arena);
-        Names names = {};
-
-        if (root_list(fixture->root, fixture->arena, path, &names) < 0)
-                return NULL;
-        VEC_FOREACH(name, &names)
-                text_printf(&text, "%s%s", text.length > 0 ? " " : "", *name);
-        return text_string(&text);
-}
-
 /* ---- files in memory ---- */
 
-ROOT_TEST(files) {
-        const Root *root = fixture->root;
-        char *text;
+/* The same stories as those of the Root on a directory. */
+typedef struct Story {
+        Arena *arena;
+        Root *root;
+} Story;
 
-        assert_false(root_exists(root, "/etc"));
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "one\n"), 0);
-        assert_true(root_is_directory(root, "/etc/a"));
-        assert_text(content(fixture, "/etc//a/./x/../b.conf"), NULL); /* there is no x */
-        assert_text(content(fixture, "/etc/a/../a/b.conf"), "one\n");
-        assert_int_equal(root_create_file(root, "/etc/a/b.conf", "two\n"), -EEXIST);
-        assert_int_equal(root_create_file(root, "/etc/a/c.conf", "three\n"), 0);
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "four\n"), 0);
-        assert_text(content(fixture, "/etc/a/b.conf"), "four\n");
-        assert_text(listed(fixture, "/etc/a"), "b.conf c.conf");
-        assert_int_equal(root_read_file(root, fixture->arena, "/etc/a", 9, &text, NULL), -EISDIR);
-        assert_int_equal(root_read_file(root, fixture->arena, "/etc/a/b.conf", 4, &text, NULL),
-                         -EFBIG);
-        assert_int_equal(root_write_file(root, "/etc/a", "x"), -EISDIR);
-        assert_int_equal(root_write_file(root, "/etc/a/b.conf/c", "x"), -ENOTDIR);
-        assert_int_equal(root_remove(root, "/etc/a"), -EISDIR);
-        assert_int_equal(root_remove(root, "/etc/a/b.conf"), 0);
-        assert_int_equal(root_remove(root, "/etc/a/b.conf"), -ENOENT);
-        assert_int_equal(root_write_attribute(root, "/etc/a/b.conf", "x"), -ENOENT);
-        assert_text(listed(fixture, "/etc/a"), "c.conf");
-        assert_text(listed(fixture, "/etc/a/c.conf"), NULL);
-        assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
-        assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
-        assert_text(listed(fixture, "/run/x"), "y");
+static void begin_story(void *context) {
+        ((Story *) context)->root = model_root_new(NULL);
+}
+
+static void end_story(void *context) {
+        root_free(((Story *) context)->root);
+}
+
+static const char *perform(void *context, const StoryLine *line) {
+        return root_story_perform(((Story *) context)->root, line);
+}
+
+TEST(stories) {
+        static const StoryTeller teller = {.size = sizeof(Story),
+                                           .begin = begin_story,
+                                           .end = end_story,
+                                           .otherwise = perform};
+
+        story_tell("unit/host/root", &teller);
 }
 
 ROOT_TEST(identity) {
