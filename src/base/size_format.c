@@ -2,10 +2,6 @@
 /* Time spans and counts as text. */
 #include "base/size.h"
 
-#include "base/text.h"
-
-#include <stdio.h>
-
 char *format_duration(Arena *arena, uint64_t usec) {
         if (usec == UINT64_MAX)
                 return arena_strdup(arena, "infinity");

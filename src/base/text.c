@@ -131,7 +131,7 @@ char *text_excerpt(Arena *arena, const char *string, size_t max) {
 }
 
 bool text_equals(const char *a, const char *b) {
-        return a && b ? strcmp(a, b) == 0 : a == b;
+        return a && b ? *a == *b && strcmp(a, b) == 0 : a == b;
 }
 
 int text_index(const char *const *names, size_t n, const char *string) {
