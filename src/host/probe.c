@@ -202,6 +202,8 @@ static void probe_nodes(Probe *probe) {
 
         if (read_id_set(probe, PATH_CPUS_ONLINE, &cpus))
                 topology->n_cpus = id_set_count(&cpus);
+        else /* a captured host may lack the file */
+                topology->has_no_sysfs = root_is_host(probe->root);
         topology->is_numa = !id_set_is_empty(&nodes);
         if (!topology->is_numa)
                 id_set_add(&nodes, 0);
@@ -302,8 +304,6 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         Probe probe = {root, arena, topology}, passing = {root, scratch, topology};
         const char *status = read_text(&passing, PATH_SELF_STATUS);
 
-        /* A captured host may lack the file. */
-        topology->has_no_sysfs = root_is_host(root) && !root_exists(root, PATH_CPUS_ONLINE);
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&passing);
