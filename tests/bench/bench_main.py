@@ -22,7 +22,8 @@ from report import Report
 from running import BUILD, CHECKOUT, HUGEPLANCTL
 
 DOCUMENT = CHECKOUT / "docs/performance.md"
-BUILD_OPTIONS = ("--buildtype=release", "-Dtests=disabled", "-Dman=disabled", "-Dbench=true")
+BUILD_OPTIONS = ("--buildtype=debugoptimized",  # -O2, as packages are built
+                 "-Dtests=disabled", "-Dman=disabled", "-Dbench=true")
 HIDDEN = ("/etc/hugeplan.d", "/usr/local/lib/hugeplan.d", "/usr/lib/hugeplan.d")
 IN_NAMESPACE = "HUGEPLAN_BENCH_NAMESPACE"
 

@@ -2,7 +2,8 @@
 """Generator
 
 systemd waits for it at each boot and each daemon-reload. The floor is a static C program that reads as many files and makes
-as many directories and files, as systemd wants a directory for each unit's drop-in."""
+as many directories and files, as systemd wants a directory for each unit's drop-in. More than half of the generator's
+instructions parse the configuration."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 
 The daemon's server alone, with one reply for every request, and the daemon itself, which looks at the host before it
 answers; beside them bare epoll, which reads a request, understands nothing of it and sends the same bytes. Clients run on
-the same processors. On kept connections nothing is left but the request itself, which hugepland parses as JSON."""
+the same processors. On kept connections two system calls are left, as for bare epoll, and the request, which hugepland parses
+as JSON: jansson takes more than half of the instructions."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 
 `hugeplanctl status` beside hugeadm, which prints the pools only. The floor is a static C program that reads and prints
 every counter of every pool. An empty dynamic C program takes half of hugeadm's time, so what is left for the question, the
-look at the host, the answer as JSON and its parsing is little; with 300 instances the JSON is most of it.
+look at the host, the answer and its parsing is little. With 300 instances a third each is the judgement in the daemon, the
+rows that it sends and their parsing, and the table.
 
 A start with nothing to write is that of a daemon that was restarted. A gate is `hugeplanctl wait`, which a database's unit
 runs before its server. Describe and Wait are the Varlink methods behind status and gate; the floor answers with the same
