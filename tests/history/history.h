@@ -112,6 +112,7 @@ typedef struct HistoryOptions {
         uint64_t fills_run;           /* 1: /run is full for some steps */
         uint64_t changes_cpusets;     /* 1: units have cpusets, which change while they run */
         uint64_t toggles_controller;  /* 1: others switch the hugetlb controller off and on */
+        uint64_t hotplugs;            /* 1: nodes lose their memory, and get it back */
         bool is_traced;               /* every step is printed */
 } HistoryOptions;
 
@@ -258,6 +259,8 @@ void others_write_pool(History *history);
 /* An administrator follows `hugeplanctl check` and takes all idle pages out of the pools. */
 bool others_free_idle_pages(History *history);
 void others_change_memory(History *history);
+/* Existing pages are at most those that are left. */
+void limit_existing(History *history);
 
 KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy);
 /* Maps all claims of UNIT in PROCESS, which belongs to KERNEL. */

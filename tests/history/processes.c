@@ -10,7 +10,7 @@
 /* ---- units ---- */
 
 KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy) {
-        uint64_t there = (UINT64_C(1) << history->n_nodes) - 1;
+        uint64_t there = kernel_memory_nodes(history->kernel);
 
         switch (policy->kind) {
         case MEMORY_POLICY_BIND:
@@ -549,8 +549,7 @@ bool other_process_ends(History *history) {
         return true;
 }
 
-/* Existing pages are at most those that are left. */
-static void limit_existing(History *history) {
+void limit_existing(History *history) {
         PoolCounts now = pool_counts(history);
 
         for (unsigned i = 0; i < history->n_sizes; i++)

@@ -321,7 +321,35 @@ static void toggle_controller(History *history) {
         maybe_verify(history, 50);
 }
 
+/* The kernel would change policies with nodes (mpol_rebind_task()), which the model does not. */
+static void hotplug(History *history) {
+        unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
+        bool is_there = kernel_memory_nodes(history->kernel) & (UINT64_C(1) << node);
+
+        if (ARRAY_ANY(unit, history->units, UNITS,
+                      unit->state != UNIT_DOWN && unit->run_policy.kind != MEMORY_POLICY_ANY) ||
+            ARRAY_ANY(other, history->others, OTHERS,
+                      other->process && other->policy.mode != KERNEL_POLICY_LOCAL) ||
+            (is_there && kernel_remove_memory(history->kernel, node) < 0))
+                return;
+        if (!is_there)
+                kernel_add_memory(history->kernel, node);
+        trace(history, "      the memory of node %u is %s", node,
+              is_there ? "removed" : "there again");
+        limit_existing(history);
+        memset(history->lowered, 0, sizeof(history->lowered));
+        history->is_settled = false;
+        check_after(history, ACTOR_OTHER);
+        if (history->failure || chance(history, 20))
+                return;
+        systemd_reload(history);
+        daemon_verify(history, !is_there);
+        check_after(history, ACTOR_HUGEPLAN);
+}
+
 static void change_around(History *history) {
+        if (history->options->hotplugs && chance(history, 25))
+                hotplug(history);
         if (history->options->toggles_controller && chance(history, 20))
                 toggle_controller(history);
         if (history->options->changes_cpusets && chance(history, 30))

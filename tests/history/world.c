@@ -235,9 +235,12 @@ static Described *unused_described(History *history) {
 /* ---- systemd ---- */
 
 static void load_unit(History *history, Unit *unit, const Config *config) {
-        IdSet there = {.words = {(UINT64_C(1) << history->n_nodes) - 1}};
+        IdSet there = {.words = {kernel_memory_nodes(history->kernel)}};
 
         unit->policy = unit_policy(config, unit->name);
+        /* The generator leaves out a policy none of whose nodes has memory. */
+        if (!id_set_meets(&unit->policy.nodes, &there))
+                unit->policy.kind = MEMORY_POLICY_ANY;
         unit->policy.nodes = id_set_common(&unit->policy.nodes, &there);
         unit->n_gates = 0;
         for (size_t i = 0; i < config->n_instances; i++)

@@ -163,6 +163,10 @@ void kernel_drop_caches(Kernel *kernel);
 /* Other programs take or free small pages. Returns how many bytes they got. */
 uint64_t kernel_take_memory(Kernel *kernel, unsigned node, uint64_t bytes);
 void kernel_give_memory(Kernel *kernel, unsigned node, uint64_t bytes);
+/* All memory of a node is removed, with its free huge pages (-EBUSY: some are used or reserved), or is there again. A node
+ * without CPUs goes, too. */
+int kernel_remove_memory(Kernel *kernel, unsigned node);
+void kernel_add_memory(Kernel *kernel, unsigned node);
 /* A signal interrupts the next write that grows a pool after N pages. The write succeeds. */
 void kernel_interrupt_growth(Kernel *kernel, uint64_t n_pages);
 

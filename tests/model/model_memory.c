@@ -48,6 +48,43 @@ void kernel_give_memory(Kernel *kernel, unsigned id, uint64_t bytes) {
         node->others -= given;
 }
 
+/* ---- hotplug ---- */
+
+/* dissolve_free_hugetlb_folios(): free pages go if they are not reserved. The model has no migration. */
+int kernel_remove_memory(Kernel *kernel, unsigned id) {
+        MemoryNode *node = &kernel->nodes[id];
+
+        if (kernel->memory_nodes == node_bit(id))
+                return -EBUSY;
+        for (unsigned i = 0; i < kernel->n_sizes; i++) {
+                const Size *size = &kernel->sizes[i];
+
+                if (size->free_on[id] < size->n_on[id] ||
+                    size->n_free < size->reserved + size->n_on[id])
+                        return -EBUSY;
+        }
+        for (unsigned i = 0; i < kernel->n_sizes; i++) {
+                Size *size = &kernel->sizes[i];
+
+                size->n -= size->n_on[id];
+                size->n_free -= size->n_on[id];
+                size->max -= MIN(size->max, size->n_on[id]);
+                size->surplus -= size->surplus_on[id];
+                size->n_on[id] = size->free_on[id] = size->surplus_on[id] = 0;
+        }
+        node->free = node->total;
+        node->cache = node->scattered = node->pinned = node->others = 0;
+        node->has_memory = false;
+        node->exists = node->has_cpus;
+        kernel->memory_nodes &= ~node_bit(id);
+        return 0;
+}
+
+void kernel_add_memory(Kernel *kernel, unsigned id) {
+        kernel->nodes[id].exists = kernel->nodes[id].has_memory = true;
+        kernel->memory_nodes |= node_bit(id);
+}
+
 /* ---- compaction and reclaim ---- */
 
 int kernel_compact(Kernel *kernel, int node) {

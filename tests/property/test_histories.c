@@ -33,6 +33,7 @@ static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         own.fills_run = seed % 128 == 16;
         own.changes_cpusets = seed % 128 == 48;
         own.toggles_controller = seed % 128 == 80;
+        own.hotplugs = seed % 128 == 112;
         return own;
 }
 
