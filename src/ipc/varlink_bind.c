@@ -2,9 +2,6 @@
 /* Creates listening sockets. */
 #include "ipc/varlink_server.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -47,30 +44,20 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address) {
 
 int varlink_bind_socket(const char *path) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        const char *slash = strrchr(path, '/');
-        char directory[PATH_MAX];
-        int directory_fd, fd = -1, r = -ENAMETOOLONG;
+        size_t n = strlen(path);
 
-        if (path[0] != '/' || slash[1] == '\0')
+        if (path[0] != '/' || path[n - 1] == '/')
                 return -EINVAL;
-        if ((size_t) (slash - path) >= sizeof(directory))
-                return -ENAMETOOLONG;
-        snprintf(directory, sizeof(directory), "%.*s/", (int) (slash - path), path);
-        directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (directory_fd < 0)
-                return -errno;
-        size_t n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-
-        /* A path that is too long for an address is reached through a descriptor of its directory. */
         if (n >= sizeof(address.sun_path))
-                n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path),
-                                      "/proc/self/fd/%d/%s", directory_fd, slash + 1);
-        if (n < sizeof(address.sun_path)) {
-                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-                r = fd < 0 ? -errno : bind_and_listen(fd, &address);
-        }
-        close(directory_fd);
-        if (r < 0 && fd >= 0)
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        if (fd < 0)
+                return -errno;
+        int r = bind_and_listen(fd, &address);
+
+        if (r < 0)
                 close(fd);
         return r < 0 ? r : fd;
 }

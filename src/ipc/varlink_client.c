@@ -6,9 +6,7 @@
 #include "ipc/varlink_frame.h"
 #include "runtime/deadline.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -57,26 +55,21 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
         }
 }
 
-/* A path too long for an address is replaced by a link of /proc, which connect(2) follows. */
 static int open_connection(const char *path, uint64_t deadline_usec) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int link_fd = -1, fd, r;
 
         if (path[0] == '\0')
                 return -ENOENT;
-        if (strlen(path) < sizeof(address.sun_path)) {
-                strcpy(address.sun_path, path);
-        } else {
-                link_fd = open(path, O_PATH | O_CLOEXEC);
-                if (link_fd < 0)
-                        return -errno;
-                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", link_fd);
-        }
-        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        r = fd < 0 ? -errno : connect_until(fd, &address, deadline_usec);
-        if (link_fd >= 0)
-                close(link_fd);
-        if (r < 0 && fd >= 0)
+        if (strlen(path) >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        strcpy(address.sun_path, path);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (fd < 0)
+                return -errno;
+        int r = connect_until(fd, &address, deadline_usec);
+
+        if (r < 0)
                 close(fd);
         return r < 0 ? r : fd;
 }

@@ -33,9 +33,10 @@ VarlinkLimits varlink_limits_default(void);
  * get half, and the lobby what else is not spared. */
 void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits);
 
-/* A listening AF_UNIX stream socket bound to PATH (absolute, of any length), to which everybody may
- * connect, whatever the umask. A socket left behind by a dead process is replaced. Negative errno of
- * socket(2), bind(2), listen(2); -EADDRINUSE when PATH is alive or no socket. */
+/* A listening AF_UNIX stream socket bound to PATH (absolute), to which everybody may connect, whatever
+ * the umask. A socket left behind by a dead process is replaced. Negative errno of socket(2), bind(2),
+ * listen(2); -ENAMETOOLONG when an address has no room for PATH, -EADDRINUSE when PATH is alive or no
+ * socket. */
 int varlink_bind_socket(const char *path);
 
 /* Serves connections to FD, a listening AF_UNIX stream socket, and takes ownership of it. On failure returns -ENOTSOCK,
