@@ -67,33 +67,8 @@ char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {
         return key.string;
 }
 
-static void find_reset(const Root *root, Arena *arena, LoadedUnit *unit) {
-        static const char key[] = "ExecStartPre";
-
-        VEC_FOREACH(path, &unit->dropins) {
-                char *text;
-                size_t size;
-
-                if (root_read_file(root, arena, *path, SOURCE_BYTES_MAX, &text, &size) < 0)
-                        continue;
-                const SourceText file = {.text = text, .size = size};
-
-                SOURCE_FOREACH(line, arena, lines, &file) {
-                        line = text_strip(arena, line);
-                        if (!text_starts_with(line, key) ||
-                            !text_equals(text_strip(arena, line + strlen(key)), "="))
-                                continue;
-                        unit->reset_file = *path;
-                        unit->reset_line = lines.number;
-                }
-        }
-}
-
 void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
-        VEC_FOREACH(unit, units) {
-                if (!text_equals(unit->load_state, "loaded") || loaded_unit_has_gates(config, unit))
-                        continue;
-                find_reset(root, arena, unit);
-                unit->override = find_override(root, arena, unit->name);
-        }
+        VEC_FOREACH(unit, units)
+                if (text_equals(unit->load_state, "loaded") && !loaded_unit_has_gates(config, unit))
+                        unit->override = find_override(root, arena, unit->name);
 }

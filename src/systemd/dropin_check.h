@@ -16,5 +16,5 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems);
  * and in most cases when files of UNITS change. */
 char *dropin_key(const Root *root, Arena *arena, const SourceNames *units);
 
-/* Sets `reset_file` and `override`, allocated in ARENA, of units without gates: the files that removed the gates. */
+/* Sets `override`, allocated in ARENA, of units without gates. */
 void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units);

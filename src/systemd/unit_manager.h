@@ -27,7 +27,7 @@ UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */
 void unit_query_freep(UnitQuery **query);
 
 /* Waits at most LIMIT_USEC for the answers, and returns the units in the order of the names. Returns -ETIMEDOUT, or
- * another negative errno if systemd disconnects or its answer is invalid. Does not set `reset_file` and `override`. */
+ * another negative errno if systemd disconnects or its answer is invalid. Does not set `override`. */
 int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret);
 
 /* Gets the units, or a negative errno as above, at the end of a query that a loop serves. The handler

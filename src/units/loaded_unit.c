@@ -54,7 +54,7 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         const char *dropin =
                 arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
         Text later = text_in(arena);
-        bool is_later = false, is_reset = false;
+        bool is_later = false;
 
         if (!names || VEC_FIND(problem, &problems->list,
                                text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
@@ -78,24 +78,18 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         diag.text = arena_printf(arena, "%s: systemd has not read its gate", what);
         /* One of the drop-ins after ours must have removed the gate. */
         VEC_FOREACH(each, &unit->dropins) {
-                if (is_later) {
+                if (is_later)
                         text_add_item(&later, text_printable(arena, *each));
-                        is_reset = is_reset || text_equals(unit->reset_file, *each);
-                }
                 is_later = is_later || text_equals(*each, dropin);
         }
-        if (is_reset) {
-                diag.file = text_printable(arena, unit->reset_file);
-                diag.line = unit->reset_line;
-                diag.key = "ExecStartPre";
-                diag.text = arena_printf(arena, "%s: this line removes its gate", what);
-                diag.remedy = "write the gate again below it (hugeplan.d(5), THE GATE), or "
-                              "remove the line; then run 'systemctl daemon-reload'";
-        } else if (later.length > 0) {
+        if (later.length > 0) {
                 diag.text = arena_printf(arena, "%s: its gate is read, but not in effect after %s",
                                          what, text_string(&later));
-                diag.remedy = arena_printf(
-                        arena, "see what 'systemctl cat %s' says of ExecStartPre=", unit->name);
+                diag.remedy = arena_printf(arena,
+                                           "remove the empty ExecStartPre= there ('systemctl cat "
+                                           "%s' shows it), or write the gate again below it "
+                                           "(hugeplan.d(5), THE GATE)",
+                                           unit->name);
         }
         diags_add(problems, &diag);
 }

@@ -36,9 +36,6 @@ typedef struct LoadedUnit {
         const char *run; /* the invocation's id, in hexadecimal; "": the unit does not run */
         const char *control_group; /* below the hierarchy's mount: "/system.slice/x.service" */
         const char *override;      /* an administrator's file of our drop-in's name; NULL: none */
-        /* The last empty ExecStartPre= in a drop-in, which resets the commands before it; NULL: none. */
-        const char *reset_file;
-        unsigned reset_line;
 } LoadedUnit;
 
 typedef VEC(LoadedUnit) LoadedUnits;

@@ -98,24 +98,8 @@ TREE_TEST(explain) {
         const char *gate = "/bin/hugeplanctl wait a";
         LoadedUnit unit = {.name = "x@1.service", .load_state = "loaded"}, gated = unit;
 
-        tree_write(tree, "/usr/lib/systemd/system/x@.service", "[Service]\nExecStart=/bin/x\n");
-        tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
-        tree_write(tree, ETC "x@.service.d/zz.conf", "[Service]\nExecStartPre=\n");
-        tree_write(tree, ETC "x@.service.d/05-early.conf", "[Service]\nExecStartPre=\n");
-        *vec_push(tree->arena, &unit.dropins) = ETC "x@.service.d/05-early.conf";
-        *vec_push(tree->arena, &unit.dropins) = GENERATED;
-        explain(tree, &unit);
-        assert_text(unit.reset_file, ETC "x@.service.d/05-early.conf");
-        *vec_push(tree->arena, &unit.dropins) = ETC "x@.service.d/zz.conf";
         explain(tree, &unit);
         assert_null(unit.override);
-        assert_text(unit.reset_file, ETC "x@.service.d/zz.conf");
-        assert_int_equal(unit.reset_line, 2);
-        tree_write(tree, ETC "x@.service.d/zz.conf",
-                   "[Service]\n#ExecStartPre=\n ExecStartPre =  \nExecStartPre=/bin/true\n");
-        explain(tree, &unit);
-        assert_int_equal(unit.reset_line, 3);
-
         tree_link(tree, "/dev/null", ETC "x@.service.d/10-hugeplan.conf");
         explain(tree, &unit);
         assert_text(unit.override, ETC "x@.service.d/10-hugeplan.conf");
@@ -123,5 +107,4 @@ TREE_TEST(explain) {
         *vec_push(tree->arena, &gated.pre_starts) = gate;
         explain(tree, &gated); /* nothing to explain */
         assert_null(gated.override);
-        assert_null(gated.reset_file);
 }
