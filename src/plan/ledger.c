@@ -58,8 +58,7 @@ static bool is_same_pool(const LedgerPool *a, const LedgerPool *b) {
 static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
         return text_equals(a->name, b->name) && a->is_released == b->is_released &&
                a->was_complete == b->was_complete && a->was_ready == b->was_ready &&
-               a->is_unitless == b->is_unitless && a->likely_pages == b->likely_pages &&
-               ledger_is_same_grant(a, b);
+               a->is_unitless == b->is_unitless && ledger_is_same_grant(a, b);
 }
 
 /* What earlier runs have only becomes less. */
@@ -339,8 +338,9 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known->name = arena_strdup(arena, instance);
         }
         /* A process that still runs may be using the released pages. */
-        if (known->is_unitless)
-                known->likely_pages = MAX(known->likely_pages, ledger_granted_pages(known));
+        if (known->is_unitless && known->grants.n > 0)
+                *vec_push(arena, &ledger->left) =
+                        (PageCount){known->page_size_bytes, ledger_granted_pages(known)};
         known->is_released = true;
         known->grants.n = 0;
 }

@@ -29,10 +29,8 @@ typedef struct LedgerInstance {
         uint64_t page_size_bytes;
         uint64_t pages_wanted;
         Placement placement;
-        bool is_released; /* given back by hand: no pages until a reload or its unit's start */
-        /* Without a unit it is not known whether it runs; likely_pages were likely its own at the last plan. */
-        bool is_unitless;
-        uint64_t likely_pages;
+        bool is_released;  /* given back by hand: no pages until a reload or its unit's start */
+        bool is_unitless;  /* it is not known whether it runs */
         bool was_complete; /* all its pages were there once; others may have got some since */
         bool was_ready;    /* likewise, and no other unit could take any */
         VEC(NodePages) grants;

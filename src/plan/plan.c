@@ -286,7 +286,6 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                                                                : config->placement,
                         .is_released = was_released,
                         .is_unitless = !config->unit,
-                        .likely_pages = instance->likely_pages,
                         .was_complete = is_complete || (is_same && before->was_complete),
                         .was_ready = is_same && before->was_ready,
                 };

@@ -70,7 +70,6 @@ typedef struct PlanInstance {
         Reason reason;           /* REASON_NONE: it has all it wants */
         Reason no_hugetlb_limit; /* why it does not start all the same: Isolate=yes is impossible */
         Reason exposed;          /* likewise: running units may take its pages first */
-        uint64_t likely_pages;   /* without a unit: pages that it likely has */
         const LedgerHold *hold;  /* what its running unit was started with; NULL: it does not run */
         /* The earlier grant of which it keeps pages though it is refused; NULL: none. */
         const LedgerInstance *kept_grant;

@@ -329,23 +329,20 @@ static void serve_all(Planner *planner) {
 
 /* ---- all steps, one after the other ---- */
 
-/* Records the likely owners of pages from now on. */
-static void note_likely(const Planner *planner, const Promises *promises) {
+/* Records the pages that instances without a unit may have and are granted no more. */
+static void note_left(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
         uint64_t left = promises->left_pages, all = promises_all_unitless_pages(promises);
 
         VEC_FOREACH(row, &promises->list) {
-                PlanInstance *instance = (PlanInstance *) plan_find(planner->plan, row->unitless);
-                uint64_t kept = 0;
+                const PlanInstance *instance = plan_find(planner->plan, row->unitless);
+                uint64_t kept = instance && instance->page_size_bytes == bytes
+                                        ? instance->pages_granted
+                                        : 0;
 
-                if (!row->unitless)
-                        continue;
-                if (instance && instance->page_size_bytes == bytes) {
-                        kept = instance->pages_granted;
-                        instance->likely_pages = MIN(row->used_pages + row->likely_pages, kept);
-                }
-                /* All likely pages may belong to the instance that has fewer from now on. */
-                left += sub_floored(MIN(all, row->granted_pages), kept);
+                /* All of them may belong to the instance that has fewer from now on. */
+                if (row->unitless)
+                        left += sub_floored(MIN(all, row->granted_pages), kept);
         }
         if (left > 0)
                 *vec_push(planner->arena, &planner->plan->left) = (PageCount){bytes, left};
@@ -386,6 +383,6 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         planner_set_targets(&planner);
         planner_cover(&planner);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
-                note_likely(&planner, &planner.promises[k]);
+                note_left(&planner, &planner.promises[k]);
         return plan;
 }

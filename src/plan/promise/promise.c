@@ -276,13 +276,11 @@ static uint64_t claim_used(Maker *maker, Promise *row, const LedgerInstance *gra
         return pages - left;
 }
 
-/* Counts an instance's PAGES as others' until they are gone, so that they become no other instance's; LIKELY of them
- * may be on any node. */
-static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages, uint64_t likely) {
-        uint64_t used = granted ? claim_used(maker, NULL, granted, pages) : 0;
-
-        used += claim_used(maker, NULL, NULL, sub_floored(likely, used));
-        uint64_t reserved = MIN(pages - used, maker->promised_left);
+/* Counts an instance's PAGES as others' until they are gone, so that they become no other instance's. GRANTED: its nodes;
+ * NULL: any. */
+static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages) {
+        uint64_t reserved =
+                MIN(pages - claim_used(maker, NULL, granted, pages), maker->promised_left);
 
         maker->promised_left -= reserved;
         maker->promises->others_promised_pages += reserved;
@@ -302,78 +300,58 @@ static void leave_all(Maker *maker) {
                 most += sub_floored(maker->used_left[i], maker->others_before[i]);
         VEC_FOREACH(left, &maker->ledger->left)
                 if (left->page_size_bytes == maker->page_size_bytes)
-                        leave(maker, NULL, left->pages, left->pages);
+                        leave(maker, NULL, left->pages);
         VEC_FOREACH(instance, &maker->ledger->instances) {
-                uint64_t likely = instance->likely_pages, granted = ledger_granted_pages(instance);
-                uint64_t had = MIN(most, MAX(likely, granted));
+                uint64_t granted = ledger_granted_pages(instance);
                 const LedgerHold *hold = index_find(holds, instance->name);
 
-                uint64_t over = hold ? sub_floored(had, hold_pages(hold)) : 0;
-
                 if (instance->is_unitless && instance->page_size_bytes == maker->page_size_bytes)
-                        leave(maker, instance, hold ? over : MAX(likely, granted),
-                              hold ? over : likely);
+                        leave(maker, instance,
+                              hold ? sub_floored(MIN(most, granted), hold_pages(hold)) : granted);
         }
 }
 
-static Promise *unitless_row(Maker *maker, const LedgerHold *hold) {
-        const char *name = hold->granted.name;
-        Promise *row = (Promise *) index_find(maker->promises->by_instance, name);
-
-        if (!row) {
-                row = add_row(maker);
-                index_add(maker->promises->by_instance, name, row);
-        }
-        return row;
+static Promise *row_of(const Maker *maker, const LedgerHold *hold) {
+        return hold->unit
+                       ? promises_find(maker->promises, hold->unit)
+                       : (Promise *) index_find(maker->promises->by_instance, hold->granted.name);
 }
 
-/* Each instance without a unit keeps the pages that it likely had at the last plan; newcomers take none of them. */
-static void keep_likely(Maker *maker) {
+/* Adds a row for each instance without a unit. */
+static void add_unitless(Maker *maker) {
         VEC_FOREACH(hold, maker->holds) {
                 if (hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes)
                         continue;
-                Promise *row = unitless_row(maker, hold);
+                Promise *row = row_of(maker, hold); /* its mount's */
 
+                if (!row) {
+                        row = add_row(maker);
+                        index_add(maker->promises->by_instance, hold->granted.name, row);
+                }
                 row->unitless = hold->granted.name;
                 row->policy = hold->policy;
                 row->granted_pages = hold_pages(hold);
-                uint64_t likely = MIN(hold->granted.likely_pages, budget_of(row)), used;
-
-                used = claim_used(maker, row, &hold->granted, likely);
-                used += claim_used(maker, row, NULL, likely - used);
-                row->likely_pages = MIN(maker->promised_left, likely - used);
-                maker->promised_left -= row->likely_pages;
         }
 }
 
-/* All units first get pages on their granted nodes: no estimate may take pages that are more likely another unit's. */
+/* All first get pages on their granted nodes: no estimate may take pages that are more likely another's. */
 static void estimate_uncounted(Maker *maker) {
         maker->promised_left = maker->unknown_left;
         VEC_FOREACH(row, &maker->promises->list)
                 row->owed_most_pages = budget_of(row);
         leave_all(maker);
-        keep_likely(maker);
-        for (int pass = 0; pass < 2; pass++)
-                VEC_FOREACH(row, &maker->promises->list) {
-                        if (!row->unit || row->is_counted)
-                                continue;
-                        if (pass == 1) {
-                                estimate_elsewhere(maker, row);
-                                continue;
-                        }
-                        INDEX_FOREACH(entry, maker->by_unit, row->unit) {
-                                const LedgerHold *hold = entry->value;
+        add_unitless(maker);
+        VEC_FOREACH(hold, maker->holds) {
+                Promise *row = hold->granted.page_size_bytes == maker->page_size_bytes
+                                       ? row_of(maker, hold)
+                                       : NULL;
 
-                                if (!hold->is_assumed)
-                                        claim_used(maker, row, &hold->granted, budget_of(row));
-                        }
-                }
-        VEC_FOREACH(hold, maker->holds)
-                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
-                        Promise *row = unitless_row(maker, hold);
-
+                if (row && !row->is_counted && !hold->is_assumed)
                         claim_used(maker, row, &hold->granted, budget_of(row));
-                }
+        }
+        VEC_FOREACH(row, &maker->promises->list)
+                if (row->unit && !row->is_counted)
+                        estimate_elsewhere(maker, row);
         VEC_FOREACH(row, &maker->promises->list) {
                 if (row->unit ? row->is_counted : !row->unitless)
                         continue;

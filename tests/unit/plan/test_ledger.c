@@ -242,7 +242,6 @@ TEST(round_trip_of_the_rest) {
         *instance = (LedgerInstance){.name = "empty",
                                      .is_released = true,
                                      .is_unitless = true,
-                                     .likely_pages = 7,
                                      .was_complete = true,
                                      .was_ready = true};
         *vec_push(arena, &ledger->left) = (PageCount){2 * MIB, 9};
