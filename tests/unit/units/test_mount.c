@@ -21,15 +21,6 @@ static const char *parse(Arena *arena, const char *value) {
                             mount.min_size_bytes / MIB, mount.size_bytes / MIB);
 }
 
-/* Bytes that no line of a story can have. */
-TEST(hostile_bytes) {
-        static const char *const bad[] = {"/mnt/a\x1b[2J", "/mnt/gr\xf6\xdf\x65",
-                                          "/mnt/\xc2\x85next"};
-
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-                assert_contains(parse(arena, bad[i]), "with a special meaning in unit files");
-}
-
 TEST(long_path) {
         char path[400] = "/mnt/";
         size_t fits = 255 - strlen("mnt-.mount");
@@ -42,13 +33,6 @@ TEST(long_path) {
         memset(path + strlen("/mnt/"), 0, sizeof(path) - strlen("/mnt/"));
         memset(path + strlen("/mnt/"), '-', 100);
         assert_contains(parse(arena, path), "too long");
-}
-
-TEST(overlap) {
-        assert_true(mount_paths_overlap("/mnt/a", "/mnt/a"));
-        assert_true(mount_paths_overlap("/mnt/a", "/mnt/a/b"));
-        assert_true(mount_paths_overlap("/mnt/a/b", "/mnt/a"));
-        assert_false(mount_paths_overlap("/mnt/a", "/mnt/ab"));
 }
 
 /* ---- in a configuration ---- */
@@ -68,19 +52,6 @@ TEST(reset) {
 
         assert_null(config->instances[0].refusal);
         assert_null(config->instances[0].mount);
-}
-
-TEST(one_place_each) {
-        const Config *config = config_line(
-                arena, "a Pages=1 User=db Mount=/mnt/a; b Pages=1 User=db Mount=/mnt/a/b; c "
-                       "Pages=1 User=db Mount=/mnt/ab");
-
-        assert_text(problems_text(arena, &config->problems),
-                    "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b conflicts with /mnt/a, "
-                    "the mount of a; give each instance a path of its own");
-        assert_null(config->instances[0].refusal);
-        assert_non_null(config->instances[1].refusal);
-        assert_null(config->instances[2].refusal);
 }
 
 /* ---- units ---- */
@@ -144,43 +115,6 @@ TEST(unit_text) {
                 "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,min_size=4294967296,nosuid,nodev\n");
 }
 
-/* With file and line; other mounts are made. */
-TEST(no_owner) {
-        Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=1\nMount=/mnt/a owner=ora\n",
-                            "b.conf", "[Instance]\nPages=1\nMount=/mnt/b owner=db:oinstall\n",
-                            "c.conf", "[Instance]\nPages=1\nMount=/mnt/c owner=db\n", NULL);
-        MountUnits units = make(arena, config, host_text);
-
-        assert_text(
-                problems_text(arena, &config->problems),
-                "/etc/hugeplan.d/a.conf:3: Mount: there is no user 'ora' in /etc/passwd to own "
-                "/mnt/a; create the user, or write owner=USER:GROUP with others or with numbers\n"
-                "/etc/hugeplan.d/b.conf:3: Mount: there is no group 'oinstall' in /etc/group "
-                "to own /mnt/b; create the group, or write owner=USER:GROUP with others or with "
-                "numbers");
-        assert_non_null(config->instances[0].refusal);
-        assert_non_null(config->instances[1].refusal);
-        assert_int_equal(units.n, 1);
-        assert_text(units.items[0].name, "mnt-c.mount");
-}
-
-/* An unknown group: no owner is set at all. */
-TEST(number_without_group) {
-        Config *config = config_make(arena, "a.conf",
-                                     "[Instance]\nPages=1\nMount=/mnt/a owner=1000\n", NULL);
-
-        assert_int_equal(make(arena, config, host_text).n, 0);
-        assert_contains(problems_text(arena, &config->problems), "there is no user '1000' in ");
-}
-
-TEST(no_page_size) {
-        Config *config = config_line(arena, "a Pages=1 PageSize=512M User=db Mount=/mnt/a");
-
-        assert_int_equal(make(arena, config, host_text).n, 0);
-        assert_int_equal(make(arena, config, "node 0 total=64G free=60G\n").n, 0);
-}
-
 /* ---- the reservation that goes with it ---- */
 
 static const char *reason(Arena *arena, const char *lines, const char *host) {
@@ -191,23 +125,6 @@ static const char *reason(Arena *arena, const char *lines, const char *host) {
                        ? grants_text(arena, plan, "a")
                        : arena_printf(arena, "%s: %s", reason_id(plan->instances[0].reason.kind),
                                       plan->instances[0].reason.text);
-}
-
-/* No more is earmarked than was reserved, or neighbours would lack pages. */
-TEST(min_size_within_the_reservation) {
-        assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=20M", host_text), "0:10");
-        assert_text(reason(arena, "Pages=10\nMount=/mnt/a min_size=21M", host_text),
-                    "config: min_size= of Mount= earmarks 11 pages of 2M, and only 10 are reserved "
-                    "for the instance");
-}
-
-/* Pages are of the mount's size, or there are none. */
-TEST(one_page_size) {
-        static const char small_host[] = "sizes 1G 2M\nnode 0 total=4G free=900M\n";
-
-        assert_text(reason(arena, "Memory=100M\nPageSize=1G,2M", small_host), "0:50");
-        assert_contains(reason(arena, "Memory=100M\nPageSize=1G,2M\nMount=/mnt/a", small_host),
-                        "not-enough-memory: ");
 }
 
 /* ---- what is there ---- */
@@ -234,76 +151,34 @@ static const char *mounted(Arena *arena, const char *path) {
                                                       : entry->type;
 }
 
-TEST(mountinfo) {
-        assert_text(mounted(arena, "/mnt/a"),
-                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304");
-        assert_text(mounted(arena, "/mnt/b"), "pagesize=1G,uid=0,gid=0,mode=0755");
-        assert_text(mounted(arena, "/mnt/with blank"), "tmpfs");
-        assert_text(mounted(arena, "/mnt/c"), "tmpfs"); /* the last mount covers the first */
-        assert_text(mounted(arena, "/mnt/cut"), "-");
-        assert_text(mounted(arena, "/mnt"), "-");
+static const char *do_mounted(void *context UNUSED, const StoryLine *line) {
+        return mounted(line->arena, story_unescape(line->arena, line->rest));
 }
 
-/* ---- what is said of it ---- */
+/* MOUNT [used] [unit]: what is said of a mount whose directory has files, or that a unit of the administrator
+ * mounts. */
+static const char *do_said(void *context UNUSED, const StoryLine *line) {
+        const char *mount = story_unescape(line->arena, line->words[1]);
+        const MountUnits units =
+                make(line->arena,
+                     config_line(line->arena, "a Pages=10 User=db Unit=db.service Mount=%s", mount),
+                     host_text);
+        const MountTable table = mount_table_parse(line->arena, mountinfo);
+        const MountSight sight = {
+                .table = &table,
+                .is_directory_used = story_has_word(line, "used"),
+                .unit_file = story_has_word(line, "unit") ? "/etc/systemd/system/mnt-free.mount"
+                                                          : NULL,
+        };
 
-typedef struct Scene {
-        MountUnits units;
-        MountTable table;
-        MountSight sight;
-} Scene;
+        assert_int_equal(units.n, 1);
+        const Diag *obstacle = mount_obstacle(line->arena, &units.items[0], &sight);
+        const Diag *diag = obstacle ? obstacle
+                                    : mount_difference(line->arena, &units.items[0], &sight);
 
-static Scene *scene(Arena *arena, const char *mount) {
-        Scene *scene = ARENA_NEW(arena, Scene);
-
-        scene->units = make(
-                arena, config_line(arena, "a Pages=10 User=db Unit=db.service Mount=%s", mount),
-                host_text);
-        scene->table = mount_table_parse(arena, mountinfo);
-        scene->sight.table = &scene->table;
-        assert_int_equal(scene->units.n, 1);
-        return scene;
-}
-
-static const char *said(Arena *arena, const Scene *scene) {
-        const Diag *obstacle = mount_obstacle(arena, &scene->units.items[0], &scene->sight);
-        const Diag *difference = mount_difference(arena, &scene->units.items[0], &scene->sight);
-        const Diag *diag = obstacle ? obstacle : difference;
-
-        return diag ? arena_printf(arena, "%s %s: %s", severity_name(diag->severity), diag->id,
-                                   diag_format(arena, diag))
-                    : "-";
-}
-
-TEST(obstacles) {
-        Scene *free_place = scene(arena, "/mnt/free");
-
-        assert_text(said(arena, free_place), "-");
-        free_place->sight.is_directory_used = true;
-        assert_text(said(arena, free_place),
-                    "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: the "
-                    "directory contains files, so the mount of a at /mnt/free is left "
-                    "to it; move them away, or give Mount= a path of its own");
-        free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
-        assert_contains(
-                said(arena, free_place),
-                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit mounts ");
-        assert_contains(
-                said(arena, scene(arena, "/mnt/c")),
-                "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: a file system of type tmpfs is mounted, so ");
-}
-
-TEST(difference) {
-        Scene *same = scene(arena, "/mnt/a min_size=4M");
-
-        assert_text(said(arena, same), "-");
-        same->sight.is_directory_used = true; /* by its own files */
-        assert_text(said(arena, same), "-");
-        assert_text(said(arena, scene(arena, "/mnt/a min_size=6M")),
-                    "warning mount-outdated: /mnt/a, the mount of a, has "
-                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304 instead "
-                    "of pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=6291456; stop "
-                    "db.service, then 'systemctl daemon-reload' and 'systemctl restart "
-                    "mnt-a.mount'; a remount does not change min_size=");
+        return diag ? arena_printf(line->arena, "%s %s: %s", severity_name(diag->severity),
+                                   diag->id, diag_format(line->arena, diag))
+                    : NULL;
 }
 
 /* ---- stories ---- */
@@ -324,5 +199,40 @@ static const char *do_unit_name(void *context UNUSED, const StoryLine *line) {
         return mount_unit_name(line->arena, story_unescape(line->arena, line->rest));
 }
 
-STORY_TEST(stories, "unit/units/mount", {"value", do_value}, {"refusal", do_refusal},
-           {"options", do_options}, {"unit-name", do_unit_name})
+static const char *do_overlap(void *context UNUSED, const StoryLine *line) {
+        return story_yes(mount_paths_overlap(line->words[1], line->words[2]));
+}
+
+/* The instances that are refused, the units that are made, and the problems; "units-no-size": on a host without huge
+ * pages. */
+static const char *do_units(void *context UNUSED, const StoryLine *line) {
+        Config *config = config_line(line->arena, "%s", line->rest);
+        const MountUnits units = make(
+                line->arena, config,
+                text_equals(line->words[0], "units") ? host_text : "node 0 total=64G free=60G\n");
+        Text text = text_in(line->arena);
+
+        text_add(&text, "refused");
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (config->instances[i].refusal)
+                        text_printf(&text, " %s", config->instances[i].name);
+        text_add(&text, "; units");
+        VEC_FOREACH(unit, &units)
+                text_printf(&text, " %s", unit->name);
+        if (config->problems.list.n > 0)
+                text_printf(&text, "; %s", problems_text(line->arena, &config->problems));
+        return text_string(&text);
+}
+
+/* What is reserved for an instance with these lines; "reserved-small": on a host without room for a page of 1G. */
+static const char *do_reserved(void *context UNUSED, const StoryLine *line) {
+        return reason(line->arena, story_lines(line, 1),
+                      text_equals(line->words[0], "reserved")
+                              ? host_text
+                              : "sizes 1G 2M\nnode 0 total=4G free=900M\n");
+}
+
+STORY_TEST(stories, "unit/units/mount", {"mounted", do_mounted}, {"options", do_options},
+           {"overlap", do_overlap}, {"refusal", do_refusal}, {"reserved", do_reserved},
+           {"reserved-small", do_reserved}, {"said", do_said}, {"unit-name", do_unit_name},
+           {"units", do_units}, {"units-no-size", do_units}, {"value", do_value})
