@@ -152,15 +152,20 @@ static void observe_earlier(Arena *arena, LedgerHold *hold, const HostUse *use) 
         hold->earlier = hold->is_counted ? NULL : left;
 }
 
-void ledger_observe_counting(Ledger *ledger, const HostUse *use) {
-        VEC_FOREACH(hold, &ledger->holds) {
-                const UnitUse *unit = unit_use_find(use, hold->unit);
+/* Returns whether the hold's unit runs. */
+static bool observe_unit(LedgerHold *hold, const HostUse *use) {
+        const UnitUse *unit = unit_use_find(use, hold->unit);
 
-                if (unit && unit->is_running && unit->charges.n == 0) {
-                        hold->is_counted = false;
-                        hold->earlier = NULL;
-                }
+        if (unit && unit->is_running && unit->charges.n == 0) {
+                hold->is_counted = false;
+                hold->earlier = NULL;
         }
+        return unit && unit->is_running;
+}
+
+void ledger_observe_counting(Ledger *ledger, const HostUse *use) {
+        VEC_FOREACH(hold, &ledger->holds)
+                observe_unit(hold, use);
 }
 
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
@@ -191,9 +196,7 @@ uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                 if (restored)
                         restored->pages = MIN(restored->pages, missed);
         }
-        VEC_KEEP(hold, &ledger->holds,
-                 !use || hold->is_tentative || unit_use_is_running(use, hold->unit));
-        ledger_observe_counting(ledger, use);
+        VEC_KEEP(hold, &ledger->holds, !use || hold->is_tentative || observe_unit(hold, use));
         if (use && !use->is_moving)
                 VEC_FOREACH(hold, &ledger->holds)
                         observe_earlier(arena, hold, use);
