@@ -59,20 +59,22 @@ static void on_alive(void *userdata) {
 
 /* ---- what is so ---- */
 
-/* At startup the configuration was read just now. */
+/* At startup the configuration was read just now. Later the files that were read last are current most of the time: a
+ * file that hugepland writes (.boots, a learned size) changes the directory of the configuration in force. */
 const Config *manager_files(Manager *manager) {
         const Config *in_force = keeper_config(manager->keeper);
         Files *files = &manager->files;
 
-        if (manager->rounds.is_starting || config_is_current(manager->root, in_force))
+        if (manager->rounds.is_starting)
                 return in_force;
-        if (!files->config || !config_is_current(manager->root, files->config)) {
-                arena_free(files->before);
-                files->before = files->arena;
-                files->arena = arena_new();
-                files->config = config_load(manager->root, files->arena, NULL);
-        }
-        return files->config;
+        if (files->config && config_is_current(manager->root, files->config))
+                return files->config;
+        if (config_is_current(manager->root, in_force))
+                return in_force;
+        arena_free(files->before);
+        files->before = files->arena;
+        files->arena = arena_new();
+        return files->config = config_load(manager->root, files->arena, NULL);
 }
 
 bool manager_is_retrying(const Manager *manager) {
