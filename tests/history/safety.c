@@ -38,7 +38,8 @@ static bool is_checked(const History *history, size_t i, unsigned supposed) {
         const Unit *unit = &history->units[i];
 
         return unit->state == UNIT_UP
-                       ? unit->was_gated || supposed & SUPPOSE_OTHERS_TOUCH
+                       /* While its database restarts, the unit has no process. */
+                       ? unit->process && (unit->was_gated || supposed & SUPPOSE_OTHERS_TOUCH)
                        : unit->state == UNIT_ADMITTED && unit->was_gated && !unit->is_short;
 }
 
