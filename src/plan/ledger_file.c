@@ -84,10 +84,9 @@ static void add_granted(Text *text, const LedgerInstance *instance) {
         add_flag(&flags, instance->was_ready, "ready");
         add_count(text, instance->page_size_bytes);
         add_count(text, instance->pages_wanted);
-        text_printf(text, " %s %s %s", placement_names[instance->placement],
+        text_printf(text, " %s %s %s\n", placement_names[instance->placement],
                     format_nodes(text->arena, instance->grants.items, instance->grants.n),
                     or_dash(text_string(&flags)));
-        text_add(text, " 0\n"); /* other versions read a number here */
 }
 
 char *ledger_format(Arena *arena, const Ledger *ledger) {
@@ -190,7 +189,6 @@ static bool read_grants(Reader *reader, char *list, LedgerInstance *instance) {
 }
 
 static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
-        uint64_t unused; /* other versions' */
         int placement;
 
         if (!next_count(&line, &ret->page_size_bytes) || !next_count(&line, &ret->pages_wanted) ||
@@ -198,7 +196,7 @@ static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
                 return false;
         char *nodes = next_word(&line), *flags = next_word(&line), *flag;
 
-        if (!nodes || !flags || !next_count(&line, &unused) || !read_grants(reader, nodes, ret))
+        if (!nodes || !flags || !read_grants(reader, nodes, ret))
                 return false;
         ret->placement = (Placement) placement;
         while ((flag = strsep(&flags, ","))) {

@@ -143,7 +143,7 @@ def ledger(root: Path, planned: list[dict[str, Any]], pages: Counter[int]) -> st
     for row in planned:
         nodes = ",".join(f"{grant['node']}:{grant['pages']}" for grant in row["nodes"])
         lines.append(f"instance {row['name']} {row['pageSizeBytes']} {row['pagesWanted']} {placements[row['name']]} "
-                     f"{nodes} stood,ready 0")
+                     f"{nodes} stood,ready")
     for row in planned:
         placement = placements[row["name"]]
         policy = placement if placement in ("bind", "interleave") else "any"

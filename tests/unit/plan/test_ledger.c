@@ -265,14 +265,14 @@ TEST(implied_names) {
         instance->was_complete = instance->was_ready = true;
         reread(arena, ledger);
         assert_contains(ledger_format(arena, ledger),
-                        "instance pg 2097152 20 spread 0:20 stood,ready 0\n"
+                        "instance pg 2097152 20 spread 0:20 stood,ready\n"
                         "hold pg.service a1 any - - pg -\n");
         instance->pages_wanted = instance->grants.items[0].pages = 30;
         instance->was_ready = false;
         reread(arena, ledger);
         assert_contains(ledger_format(arena, ledger),
-                        "instance pg 2097152 30 spread 0:30 stood 0\n"
-                        "hold pg.service a1 any - - pg 2097152 20 spread 0:20 - 0\n");
+                        "instance pg 2097152 30 spread 0:30 stood\n"
+                        "hold pg.service a1 any - - pg 2097152 20 spread 0:20 -\n");
 }
 
 /* A reload in progress may be undone, and a daemon that is killed has not applied it. */
