@@ -237,7 +237,8 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                 instance->reason =
                         reason_make(arena, REASON_POOL_SHRANK,
                                     "restart hugeplan.service, or run 'hugeplanctl reload'",
-                                    "on %s, %s of its pages are not reserved", where, n);
+                                    "on %s, %s of its pages %s not reserved", where, n,
+                                    missing == 1 ? "is" : "are");
 }
 
 /* Returns whether pages changed while they were read: the counts cannot prove then that a page is missing. */
@@ -532,8 +533,9 @@ void status_judge_start(Arena *arena, const PlanInstance *planned, StartAsker as
                                            ? plan_explain_lack(arena, planned, &instance->lack)
                                            : reason_make(arena, REASON_TAKEN,
                                                          DAEMON_REMEDY ", which reserves them",
-                                                         "%s of its pages are not free",
-                                                         format_count(arena, instance->lack.pages));
+                                                         "%s of its pages %s not free",
+                                                         format_count(arena, instance->lack.pages),
+                                                         instance->lack.pages == 1 ? "is" : "are");
                 if (may_start || asker == START_BY_ITSELF)
                         instance->verdict = instance->shortage == SHORTAGE_DEGRADE
                                                     ? VERDICT_DEGRADED
