@@ -48,9 +48,9 @@ char *drift_format(Arena *arena, const Drift *drift) {
         case DRIFT_HOST:
                 return arena_printf(arena, "%s is no longer '%s'", drift->path, drift->expected);
         default:
-                return arena_printf(arena, "node %u has %s pages of %s instead of %s", drift->node,
-                                    format_count(arena, drift->found_pages),
-                                    format_page_size(arena, drift->page_size_bytes),
-                                    format_count(arena, drift->expected_pages));
+                return arena_printf(
+                        arena, "node %u has %s instead of %s", drift->node,
+                        format_page_count(arena, drift->found_pages, drift->page_size_bytes),
+                        format_count(arena, drift->expected_pages));
         }
 }

@@ -83,26 +83,27 @@ int change_from_json(Arena *arena, const json_t *json, Change *ret) {
 }
 
 char *change_format(Arena *arena, const Change *change) {
-        const char *size = format_page_size(arena, change->page_size_bytes);
-        const char *before = format_count(arena, change->pages_before);
-        const char *after = format_count(arena, change->pages_after);
+        const char *before =
+                format_page_count(arena, change->pages_before, change->page_size_bytes);
+        const char *after = format_page_count(arena, change->pages_after, change->page_size_bytes);
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s", change->instance, change_kind_names[change->kind]);
         switch (change->kind) {
         case CHANGE_REFUSED:
-                text_printf(&text, ", it had %s pages of %s", before, size);
+                text_printf(&text, ", it had %s", before);
                 break;
         case CHANGE_REMOVED:
-                text_printf(&text, ", %s pages of %s", before, size);
+                text_printf(&text, ", %s", before);
                 break;
         case CHANGE_ADDED:
         case CHANGE_MOVED:
-                text_printf(&text, ", %s pages of %s", after, size);
+                text_printf(&text, ", %s", after);
                 break;
         case CHANGE_GROWN:
         case CHANGE_SHRUNK:
-                text_printf(&text, " from %s to %s pages of %s", before, after, size);
+                text_printf(&text, " from %s to %s", format_count(arena, change->pages_before),
+                            after);
                 break;
         default:
                 break;
