@@ -186,7 +186,10 @@ def judge_generated(done: Done, files: dict[str, str], expected: dict[str, str])
     check_ended(done)
     files = {name: text for name, text in files.items() if not pathlib.PurePath(name).name.startswith(".#")}
     for name, text in files.items():
-        check(text == expected.get(name), f"{name} is another one:\n{text}")
+        # The daemon is wanted if the link that enables it cannot be read. A file that could neither be written nor removed
+        # is empty.
+        is_fallback = done.code == 1 and (text == "" or (name.endswith("/hugeplan.service") and text == "../hugeplan.service"))
+        check(text == expected.get(name) or is_fallback, f"{name} is another one:\n{text}")
     check(done.code in (0, 1), f"exit code {done.code}")
     check(done.code == 1 or files == expected,
           f"exit code 0 without {sorted(expected.keys() - files.keys())}\n{done.errors}")
