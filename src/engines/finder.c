@@ -66,7 +66,8 @@ const char *finder_stem(const Finder *finder, const char *unit) {
         return arena_strndup(finder->arena, unit, strlen(unit) - strlen(".service"));
 }
 
-const char *finder_user(const Finder *finder, const Process *process) {
+/* Files of PROCESS are read as its user, whatever PROCESS claims; NULL: not known. */
+static const char *user_of(const Finder *finder, const Process *process) {
         return process->uid == UINT64_MAX ? NULL
                                           : arena_printf(finder->arena, "%" PRIu64, process->uid);
 }
@@ -133,7 +134,7 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                 .found = found,
                 .target = {.unit = service,
                            .data_directory = finder_data_directory(process, engine),
-                           .user = finder_user(finder, process)},
+                           .user = user_of(finder, process)},
                 .process = process,
                 .is_elsewhere = process->is_elsewhere,
         };

@@ -83,9 +83,6 @@ bool finder_is_path(const char *path);
 /* Returns the name of UNIT without its suffix: "mariadb@reports.service" -> "mariadb@reports". */
 const char *finder_stem(const Finder *finder, const char *unit);
 
-/* Returns the user of PROCESS, as which its files are read, whatever PROCESS claims; NULL if not known. */
-const char *finder_user(const Finder *finder, const Process *process);
-
 /* The part of engines_find() that searches processes. */
 void find_in_processes(Finder *finder);
 

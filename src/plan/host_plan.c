@@ -27,7 +27,8 @@ uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum) {
         return bytes;
 }
 
-const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
+/* Returns "oracle (54321)", or the number alone if no known group has it. */
+static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
         VEC_FOREACH(group, &accounts->groups)
                 if (group->id == id)
                         return arena_printf(arena, "%s (%" PRIu64 ")", group->name, id);
@@ -60,7 +61,7 @@ static void add_group(Arena *arena, const HostPlanInput *input, HostWrites *writ
                                 "', or describe their database to hugeplan; and remove the line from sysctl.d"),
                         "vm.hugetlb_shm_group is group %s and must be '" NAME_HUGETLB_GROUP
                         "', because it can name one group only",
-                        limits_group_name(arena, input->accounts, now));
+                        group_name(arena, input->accounts, now));
         add_write(arena, writes, PATH_HUGETLB_SHM_GROUP, now, group->id);
 }
 

@@ -31,9 +31,6 @@ HostWrites limits_plan_make(Arena *arena, const HostPlanInput *input, Diags *pro
 /* Returns the bytes of PLAN's System V segments: of the largest instance or, if IS_SUM, of all. */
 uint64_t limits_sysv_bytes(const Plan *plan, bool is_sum);
 
-/* Returns "oracle (54321)", or the number alone if no known group has it. */
-const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id);
-
 /* Returns the text of limits.d for logins by PAM, in kB as in limits.conf(5); NULL if no user needs it. */
 char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);
 

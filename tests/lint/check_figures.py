@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 57_596,
-    "lines linked into hugepland": 23_939,
+    "lines of src/": 57_593,
+    "lines linked into hugepland": 23_940,
     "lines linked into hugeplan-generator": 4_940,
-    "lines of tests/ and scripts/": 69_798,
+    "lines of tests/ and scripts/": 69_801,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
