@@ -85,11 +85,11 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         if (later.length > 0) {
                 diag.text = arena_printf(arena, "%s: its gate is read, but not in effect after %s",
                                          what, text_string(&later));
-                diag.remedy = arena_printf(arena,
-                                           "remove the empty ExecStartPre= there ('systemctl cat "
-                                           "%s' shows it), or write the gate again below it "
-                                           "(hugeplan.d(5), THE GATE)",
-                                           unit->name);
+                diag.remedy = arena_printf(
+                        arena,
+                        "remove the empty ExecStartPre= that 'systemctl cat %s' shows, or write the "
+                        "gate again below it (hugeplan.d(5), THE GATE); then run 'systemctl daemon-reload'",
+                        unit->name);
         }
         diags_add(problems, &diag);
 }

@@ -96,8 +96,9 @@ TEST(reset) {
         assert_text(judge(arena, postgresql, &unit),
                     OURS ": x.service starts without asking for the pages of a: its gate is read, "
                          "but not in effect after " LATER
-                         "; remove the empty ExecStartPre= there ('systemctl cat x.service' shows "
-                         "it), or write the gate again below it (hugeplan.d(5), THE GATE)");
+                         "; remove the empty ExecStartPre= that 'systemctl cat x.service' shows, "
+                         "or write the gate again below it (hugeplan.d(5), THE GATE); then run "
+                         "'systemctl daemon-reload'");
         unit.dropins = names(arena, OURS);
         assert_contains(judge(arena, postgresql, &unit), "systemd has not read its gate; run ");
 }
