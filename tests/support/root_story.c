@@ -10,9 +10,8 @@ static const char *write_by(const Root *root, const StoryLine *line) {
         } writers[] = {{"attribute", root_write_attribute},
                        {"create", root_create_file},
                        {"write", root_write_file}};
-        const char *path = line->words[1], *text = line->rest + strlen(path);
+        const char *path = line->words[1], *text = story_text(line, 1);
 
-        text = story_unescape(line->arena, *text ? text + 1 : text);
         for (size_t i = 0; i < ARRAY_LEN(writers); i++)
                 if (text_equals(line->words[0], writers[i].verb)) {
                         int r = writers[i].write(root, path, text);

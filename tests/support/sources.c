@@ -111,26 +111,6 @@ size_t test_files_count(const TestFile *files, size_t n_max) {
         return n;
 }
 
-void test_files_change(Arena *arena, TestFile *files, size_t n_max, const char *verb,
-                       const char *path, const char *text) {
-        size_t n = test_files_count(files, n_max);
-        TestFile *file = ARRAY_FIND(each, files, n, text_equals(each->path, path));
-
-        if ((text_equals(verb, "no-file") && !file) || (!file && n == n_max))
-                abort();
-        if (text_equals(verb, "no-file")) {
-                *file = files[n - 1];
-                files[n - 1] = (TestFile){};
-                return;
-        }
-        *(file ? file : &files[n]) = (TestFile){
-                .path = path,
-                .text = text_equals(verb, "link")   ? arena_printf(arena, "-> %s", text)
-                        : text_equals(verb, "file") ? text
-                                                    : NULL,
-        };
-}
-
 /* The next line "=== PATH" from AT on, or END. */
 static const char *find_header(const char *at, const char *end) {
         static const char mark[] = "=== /";

@@ -17,10 +17,7 @@ typedef VEC(TestFile) TestFiles;
  * path. */
 const Sources *test_sources(Arena *arena, const TestFile *files, size_t n);
 
-/* Performs the line of a story: "file PATH TEXT" and "link PATH TARGET" add or replace a file, "unreadable PATH" makes it
- * unreadable, "no-file PATH" removes it. FILES has room for N_MAX, and ends at the first one without a path. */
-void test_files_change(Arena *arena, TestFile *files, size_t n_max, const char *verb,
-                       const char *path, const char *text);
+/* FILES has room for N_MAX, and ends at the first one without a path. */
 size_t test_files_count(const TestFile *files, size_t n_max);
 
 /* Files in one text, for fuzzers. Each begins with a line "=== PATH"; text before the first is ignored. */

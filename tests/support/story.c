@@ -47,6 +47,37 @@ char *story_unescape(Arena *arena, const char *text) {
         return arena_strdup(arena, text_string(&out));
 }
 
+char *story_text(const StoryLine *line, size_t i) {
+        const char *rest = line->rest;
+
+        for (size_t k = 1; k <= i; k++) {
+                rest += strlen(line->words[k]);
+                rest += *rest == ' ';
+        }
+        return story_unescape(line->arena, rest);
+}
+
+const char *story_change_files(const StoryLine *line, TestFile *files, size_t n_max) {
+        const char *verb = line->words[0], *path = line->words[1], *text = story_text(line, 1);
+        size_t n = test_files_count(files, n_max);
+        TestFile *file = ARRAY_FIND(each, files, n, text_equals(each->path, path));
+
+        if ((text_equals(verb, "no-file") && !file) || (!file && n == n_max))
+                abort();
+        if (text_equals(verb, "no-file")) {
+                *file = files[n - 1];
+                files[n - 1] = (TestFile){};
+                return NULL;
+        }
+        *(file ? file : &files[n]) = (TestFile){
+                .path = path,
+                .text = text_equals(verb, "link")   ? arena_printf(line->arena, "-> %s", text)
+                        : text_equals(verb, "file") ? text
+                                                    : NULL,
+        };
+        return NULL;
+}
+
 char *story_lines(const StoryLine *line, size_t i) {
         Text out = text_in(line->arena);
 

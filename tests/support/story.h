@@ -13,6 +13,7 @@
  * In words and answers "\n", "\r", "\s", "\t" and "\\" are line ends, a space, a tab and a backslash, and "\xff" is a
  * byte. No answer or an empty one is "(none)". */
 
+#include "support/sources.h"
 #include "support/testing.h"
 
 enum { STORY_WORDS_MAX = 32 };
@@ -62,6 +63,13 @@ uint64_t story_number_at(const StoryLine *line, size_t i);
 
 /* Replaces "\n", "\s" and the like. */
 char *story_unescape(Arena *arena, const char *text);
+
+/* The line after the I-th word, unescaped. */
+char *story_text(const StoryLine *line, size_t i);
+
+/* Performs "file PATH TEXT" and "link PATH TARGET", which add or replace one of FILES, "unreadable PATH", which makes it
+ * unreadable, and "no-file PATH", which removes it. FILES as for test_files_count(). The answer is NULL. */
+const char *story_change_files(const StoryLine *line, TestFile *files, size_t n_max);
 
 /* The words from the I-th one on, unescaped, one per line. */
 char *story_lines(const StoryLine *line, size_t i);

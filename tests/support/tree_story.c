@@ -15,9 +15,8 @@ void tree_story_end(void *context) {
 const char *tree_story_perform(void *context, const StoryLine *line) {
         const Tree *tree = ((TreeStory *) context)->tree;
         const char *verb = line->words[0], *path = line->words[1];
-        const char *text = line->rest + strlen(path);
+        const char *text = story_text(line, 1);
 
-        text = story_unescape(line->arena, *text ? text + 1 : text);
         if (text_equals(verb, "read"))
                 return tree_read(tree, path);
         if (text_equals(verb, "directory"))

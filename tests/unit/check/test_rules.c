@@ -315,11 +315,7 @@ static const Finding *find(const FindingList *list, const char *id) {
 static bool has_story[RULE_KINDS][2];
 
 static const char *do_file(void *context, const StoryLine *line) {
-        const char *text = line->rest + strlen(line->words[1]);
-
-        test_files_change(line->arena, ((Case *) context)->files, FILES_MAX, line->words[0],
-                          line->words[1], story_unescape(line->arena, *text ? text + 1 : text));
-        return NULL;
+        return story_change_files(line, ((Case *) context)->files, FILES_MAX);
 }
 
 static const char *do_looked(void *context, const StoryLine *line) {

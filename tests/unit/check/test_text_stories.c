@@ -32,21 +32,8 @@ typedef struct Texts {
 
 /* ---- what there is ---- */
 
-/* The text after word I. */
-static char *text_behind(const StoryLine *line, size_t i) {
-        const char *rest = line->rest;
-
-        for (size_t k = 1; k <= i; k++) {
-                rest += strlen(line->words[k]);
-                rest += *rest == ' ';
-        }
-        return story_unescape(line->arena, rest);
-}
-
 static const char *do_file(void *context, const StoryLine *line) {
-        test_files_change(line->arena, ((Texts *) context)->files, FILES_MAX, line->words[0],
-                          line->words[1], text_behind(line, 1));
-        return NULL;
+        return story_change_files(line, ((Texts *) context)->files, FILES_MAX);
 }
 
 static const char *do_conf(void *context, const StoryLine *line) {
@@ -58,7 +45,7 @@ static const char *do_conf(void *context, const StoryLine *line) {
         texts->n_texts = MAX(texts->n_texts, i + 1);
         assert_uint_in_range(texts->n_texts, 1, FILES_MAX);
         texts->names[i] = line->words[1];
-        texts->texts[i] = text_behind(line, 1);
+        texts->texts[i] = story_text(line, 1);
         return NULL;
 }
 
@@ -66,7 +53,7 @@ static const char *do_set(void *context, const StoryLine *line) {
         Texts *texts = context;
 
         if (text_equals(line->words[0], "host"))
-                texts->host = text_behind(line, 0);
+                texts->host = story_text(line, 0);
         else if (text_equals(line->words[0], "release"))
                 texts->release = text_equals(line->words[1], "-") ? NULL : line->words[1];
         else if (text_equals(line->words[0], "config"))
@@ -323,7 +310,7 @@ static const char *do_setting(void *context UNUSED, const StoryLine *line) {
                                              "thp never 64K=inherit 2M=inherit\n");
 
         return setting_sources_text(line->arena, setting_sources_of(line, topology, line->words[0],
-                                                                    text_behind(line, 0)));
+                                                                    story_text(line, 0)));
 }
 
 /* "conflicts FORMAT TEXT": entries that contradict the plan. */
@@ -339,7 +326,7 @@ static const char *do_conflicts(void *context, const StoryLine *line) {
                 .plan = plan_simple(line->arena, config, topology),
                 .thp = &thp,
                 .setting_sources =
-                        setting_sources_of(line, topology, line->words[1], text_behind(line, 1)),
+                        setting_sources_of(line, topology, line->words[1], story_text(line, 1)),
         };
         Text text = text_in(line->arena);
 

@@ -107,13 +107,11 @@ typedef struct Files {
 
 static const char *do_file(void *context, const StoryLine *line) {
         Files *files = context;
-        const char *text = line->rest + strlen(line->words[1]);
 
         assert_uint_in_range(files->n, 0, FILES_MAX - 1);
         files->names[files->n] = line->words[1];
-        files->texts[files->n++] = text_equals(line->words[0], "unreadable")
-                                           ? NULL
-                                           : story_unescape(line->arena, *text ? text + 1 : text);
+        files->texts[files->n++] = text_equals(line->words[0], "unreadable") ? NULL
+                                                                             : story_text(line, 1);
         return NULL;
 }
 

@@ -23,11 +23,7 @@ typedef struct Found {
 } Found;
 
 static const char *do_file(void *context, const StoryLine *line) {
-        const char *text = line->rest + strlen(line->words[1]);
-
-        test_files_change(line->arena, ((Found *) context)->files, FILES_MAX, line->words[0],
-                          line->words[1], story_unescape(line->arena, *text ? text + 1 : text));
-        return NULL;
+        return story_change_files(line, ((Found *) context)->files, FILES_MAX);
 }
 
 static const char *option_of(const StoryLine *line, const char *key) {

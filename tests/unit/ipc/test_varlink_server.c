@@ -425,7 +425,7 @@ static const char *do_shut_down(void *context, const StoryLine *line) {
 
 /* The text after the client's name; "send-part": without the end. */
 static const char *do_send(void *context, const StoryLine *line) {
-        const char *text = story_unescape(line->arena, line->rest + strlen(line->words[1]) + 1);
+        const char *text = story_text(line, 1);
 
         send_bytes(client_at(context, line, 1), text,
                    strlen(text) + text_equals(line->words[0], "send"));
