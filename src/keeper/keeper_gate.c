@@ -99,6 +99,8 @@ static Look *look_now(const Keeper *keeper, GateView *view) {
                 arena_free(arena);
                 return NULL;
         }
+        /* Before a gate switches the controller on for all units of a slice. */
+        ledger_observe_counting(keeper->known.look->ledger, seen->use);
         view->seen_arena = arena;
         return view->seen = seen;
 }
@@ -196,10 +198,8 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
  * earlier runs have left behind (KillMode=process). NULL: nothing counts. */
 static const UnitUse *begin_counting(const Keeper *keeper, Arena *arena, const GateView *view,
                                      const Gate *gate) {
-        if (!gate->group || !view->seen)
-                return NULL;
-        ledger_observe_counting(keeper->known.look->ledger, view->seen->use);
-        if (cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
+        if (!gate->group || !view->seen ||
+            cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
                 return NULL;
         host_use_read_unit(keeper->root, view->seen_arena ? view->seen_arena : keeper->known.arena,
                            view->seen->use, view->seen->topology, gate->unit);
