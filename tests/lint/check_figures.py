@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 57_593,
     "lines linked into hugepland": 23_940,
     "lines linked into hugeplan-generator": 4_940,
-    "lines of tests/ and scripts/": 69_803,
+    "lines of tests/ and scripts/": 69_790,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
