@@ -123,9 +123,16 @@ const Reason *stands_aside(const Command *command) {
                 "this is a container, whose huge pages are its host's: hugeplan reserves nothing, "
                 "and units start unchecked",
                 "describe the database on the container's host"};
+        static const Reason in_crash_kernel = {
+                REASON_STANDS_ASIDE,
+                "this kernel was started to save a crash dump (" PATH_CRASH_DUMP " exists) and has "
+                "little memory: hugeplan reserves nothing, and units start unchecked",
+                "save the dump and reboot"};
 
         if (probe_is_switched_off(command->root))
                 return &switched_off;
+        if (root_exists(command->root, PATH_CRASH_DUMP))
+                return &in_crash_kernel;
         return root_exists(command->root, PATH_CONTAINER) ? &in_container : NULL;
 }
 

@@ -87,7 +87,8 @@ int fail_no_instance(Command *command, const char *name, const Config *config);
 int write_output(const Command *command, const char *path, const char *text);
 
 /* Returns why hugeplan does nothing on this host (hugeplan.service and the generator have the same conditions), or NULL:
- * hugeplan=off on the kernel command line, or systemd(1) runs in a container. */
+ * hugeplan=off on the kernel command line, systemd(1) runs in a container, or the kernel was started to save a crash
+ * dump. */
 const Reason *stands_aside(const Command *command);
 
 /* Prints that reason to standard error as a message of LEVEL (syslog(3)). Returns false if there is none. */

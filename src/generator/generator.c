@@ -69,7 +69,7 @@ static bool stands_aside(const Root *root) {
         const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
 
         return (scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
-               root_exists(root, PATH_INITRD_RELEASE) ||
+               root_exists(root, PATH_INITRD_RELEASE) || root_exists(root, PATH_CRASH_DUMP) ||
                (virtualization && text_starts_with(virtualization, "container:")) ||
                probe_is_switched_off(root);
 }

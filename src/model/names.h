@@ -92,6 +92,7 @@
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
 #define PATH_CONTAINER              "/run/systemd/container"
+#define PATH_CRASH_DUMP             "/proc/vmcore" /* there in a dump-capture kernel: kdump.rst */
 
 /* The tree of PATH_CGROUP, writable inside hugeplan.service, where PATH_CGROUP is read-only. */
 #define PATH_CGROUP_WRITABLE "/run/hugeplan/cgroup"

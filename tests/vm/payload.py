@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from image import is_foreign
+from image import cached_image, is_foreign
 from scenario import SYMLINK, Content, Scenario
 
 HERE = Path(__file__).resolve().parent
@@ -146,6 +146,9 @@ def write_payload(
             # The tools are compiled for this host.
             for tool in () if is_foreign(suite) else (*COMMON_TOOLS, *scenario.tools):
                 _add_tool(tar, tool)
+            if scenario.has_kernel:
+                _, kernel, *_ = cached_image(suite).kernel_args("")
+                _add_bytes(tar, f"{GUEST_HOME}/kernel", 0o644, Path(kernel).read_bytes())
         for path, content in files.items():
             _add(tar, path, content)
 
