@@ -105,31 +105,32 @@ void setting_sources_finish(SettingSources *entries) {
 
 /* ---- the source of a value ---- */
 
-/* Like kstrtoul() with base 10, for files of /sys; the command line's sscanf("%lu") agrees for valid values. */
-static bool parse_plain(const char *value, uint64_t *ret) {
-        return parse_u64(value + (*value == '+'), ret) == 0;
-}
-
-static bool is_value(const SettingSource *entry, const char *value, const char *shown) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *selected = thp_selected(arena, shown);
-        const char *word = selected ? selected : text_strip(arena, shown);
+/* Parses VALUE as the file that ENTRY sets does: in /proc/sys like proc_get_long(), which uses the first of several
+ * numbers; in /sys like kstrtoul() with base 10, with which the command line's sscanf("%lu") agrees for valid values. */
+static bool parse_value(const SettingSource *entry, const char *value, uint64_t *ret) {
         const char *rest;
-        uint64_t set, now;
 
         if (entry->source == SETTING_SOURCE_TUNED)
                 value += strspn(value, "<>= "); /* "at most", "at least" */
-        if (!parse_plain(word, &now))
-                return text_equals(value, word);
         if (!text_starts_with(entry->path, PATH_PROC_SYS))
-                return parse_plain(value, &set) && set == now;
-        /* proc_get_long(): the first of several numbers is used. */
-        return kernel_number_parse(value, &set, &rest) == 0 && (!*rest || strchr(" \t", *rest)) &&
-               set == now;
+                return parse_u64(value + (*value == '+'), ret) == 0;
+        return kernel_number_parse(value, ret, &rest) == 0 && (!*rest || strchr(" \t", *rest));
+}
+
+bool setting_source_is_number(const SettingSource *entry) {
+        return parse_value(entry, entry->value, &(uint64_t){0});
 }
 
 bool setting_source_explains(const SettingSource *entry, const char *shown) {
-        return shown && is_value(entry, entry->value, shown);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t set, now;
+
+        if (!shown)
+                return false;
+        const char *word = thp_selected(arena, shown) ?: text_strip(arena, shown);
+
+        return parse_u64(word, &now) == 0 ? parse_value(entry, entry->value, &set) && set == now
+                                          : text_equals(entry->value, word);
 }
 
 /* Keeps the more likely entry in *BEST; the later one if both are equally likely. */
@@ -177,43 +178,25 @@ static const char *value_for_node(Arena *arena, const char *value, unsigned node
         return "";
 }
 
-static char *node_pool_path(Arena *arena, unsigned node, uint64_t page_size_bytes) {
-        return page_size_path(arena, node_path(arena, node, "hugepages"), page_size_bytes,
-                              "nr_hugepages");
-}
-
-static bool parse_pages(const SettingSource *entry, const char *value, uint64_t *ret) {
-        value += entry->source == SETTING_SOURCE_TUNED ? strspn(value, "<>= ") : 0;
-        return text_starts_with(entry->path, PATH_PROC_SYS)
-                       ? kernel_number_parse(value, ret, NULL) == 0
-                       : parse_plain(value, ret);
-}
-
-bool setting_source_is_number(const SettingSource *entry) {
-        uint64_t pages;
-
-        return parse_pages(entry, entry->value, &pages);
-}
-
 bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
                                uint64_t *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         return setting_source_sets_path(entry->path,
-                                        node_pool_path(arena, node, page_size_bytes)) &&
-               parse_pages(entry, value_for_node(arena, entry->value, node), ret);
+                                        page_size_path(arena, node_path(arena, node, "hugepages"),
+                                                       page_size_bytes, "nr_hugepages")) &&
+               parse_value(entry, value_for_node(arena, entry->value, node), ret);
 }
 
 bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
                                uint64_t page_size_bytes, uint64_t *ret) {
         return sets_whole_pool(entry, topology, page_size_bytes) &&
-               parse_pages(entry, entry->value, ret);
+               parse_value(entry, entry->value, ret);
 }
 
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        uint64_t n_here = 0, n_all = 0;
+        uint64_t n_here = 0, n_all = 0, set;
 
         ARRAY_FOREACH(each, now->nodes, now->n_nodes) {
                 const Pool *pool = topology_pool(now, each->id, page_size_bytes);
@@ -222,16 +205,13 @@ const SettingSource *setting_source_for_pool(const SettingSources *entries, cons
                 n_all += pages;
                 n_here = each->id == node ? pages : n_here;
         }
-        char *here = arena_printf(arena, "%" PRIu64, n_here);
-        char *all = arena_printf(arena, "%" PRIu64, n_all);
-        char *path = node_pool_path(arena, node, page_size_bytes);
         const SettingSource *best = NULL;
 
         VEC_FOREACH(entry, &entries->list)
-                if (setting_source_sets_path(entry->path, path)
-                            ? is_value(entry, value_for_node(arena, entry->value, node), here)
-                            : sets_whole_pool(entry, now, page_size_bytes) &&
-                                      setting_source_explains(entry, all))
+                if (setting_source_node_pages(entry, node, page_size_bytes, &set)
+                            ? set == n_here
+                            : setting_source_host_pages(entry, now, page_size_bytes, &set) &&
+                                      set == n_all)
                         consider(&best, entry);
         return best;
 }
