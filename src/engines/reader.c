@@ -103,6 +103,34 @@ unsigned reader_binary_line(const char *text, size_t size) {
         return 0;
 }
 
+/* ---- files that include others ---- */
+
+/* The depth is the limit of PostgreSQL (CONF_FILE_MAX_DEPTH) and of the MySQL family; no configuration has as many files. */
+enum { INCLUDE_DEPTH_MAX = 10, INCLUDED_FILES_MAX = 512 };
+
+const char *reader_refuse(Arena *arena, const ReaderPlace *place, const char *text) {
+        return arena_printf(arena, "%s: %s",
+                            place->line > 0 ? source_origin(arena, place->path, place->line)
+                                            : place->path,
+                            text);
+}
+
+const char *reader_check_include(Arena *arena, const ReaderPlace *place, size_t n_files) {
+        const char *wrong = NULL;
+
+        for (const ReaderPlace *outer = place->includer; outer; outer = outer->includer)
+                if (text_equals(outer->path, place->path))
+                        wrong = arena_printf(arena, "%s is included by itself; remove this line",
+                                             place->path);
+        if (!wrong && place->depth > INCLUDE_DEPTH_MAX)
+                wrong = "more than 10 levels of files are included, which the server does not read; "
+                        "include fewer";
+        if (!wrong && n_files > INCLUDED_FILES_MAX)
+                wrong = "more than 512 files are included, which no configuration does; include "
+                        "fewer";
+        return wrong ? reader_refuse(arena, place->includer, wrong) : NULL;
+}
+
 /* ---- versions ---- */
 
 enum { VERSION_LENGTH_MAX = 32 };

@@ -150,6 +150,24 @@ const char *reader_fault(Arena *arena, int error);
 /* Returns the line of the first byte that no text file contains; 0: none. */
 unsigned reader_binary_line(const char *text, size_t size);
 
+/* ---- files that include others ---- */
+
+/* A line of a file, and how the reader came there. */
+typedef struct ReaderPlace {
+        const char *path;
+        unsigned line;                      /* 0: not within the file */
+        const struct ReaderPlace *includer; /* NULL: none */
+        unsigned depth;
+} ReaderPlace;
+
+/* Returns "FILE:LINE: TEXT". */
+const char *reader_refuse(Arena *arena, const ReaderPlace *place, const char *text);
+
+/* Returns why the file of PLACE, the one of number N_FILES, must not be included, or NULL. */
+const char *reader_check_include(Arena *arena, const ReaderPlace *place, size_t n_files);
+
+/* ---- versions ---- */
+
 /* Makes the question for ENGINE's version: to the program that the unit starts, else to those of the usual directories.
  * GATHERED may be NULL if the engine does not gather. */
 void version_ask(Arena *arena, const Engine *engine, const EngineTarget *target,

@@ -47,33 +47,14 @@ static const char *option_value(Arena *arena, const char *raw) {
 
 /* ---- files ---- */
 
-/* The servers' limit. They end a circle of includes at this level, after reading it ten times. */
-enum { INCLUDE_DEPTH_MAX = 10 };
-
-/* No configuration has more. */
-enum { FILES_MAX = 512 };
-
 /* isspace() of latin1, as in the servers. */
 static const char whitespace[] = " \t\r\n\v\f";
-
-typedef struct Place {
-        const char *path;
-        unsigned line; /* 0: not within the file */
-        const struct Place *includer;
-        unsigned depth;
-} Place;
 
 typedef struct Reader {
         Arena *arena;
         const Sources *sources;
         MysqlFiles *files;
 } Reader;
-
-static const char *refuse(const Reader *reader, const Place *place, const char *text) {
-        if (place->line == 0)
-                return arena_printf(reader->arena, "%s: %s", place->path, text);
-        return arena_printf(reader->arena, "%s:%u: %s", place->path, place->line, text);
-}
 
 /* Returns what ERROR means, as the end of a sentence. */
 static const char *unopened_text(const Reader *reader, int error) {
@@ -83,7 +64,8 @@ static const char *unopened_text(const Reader *reader, int error) {
 }
 
 /* search_default_file_with_ext() of both servers ignores what it cannot open. */
-static void note_skipped(const Reader *reader, const Place *place, const char *path, int error) {
+static void note_skipped(const Reader *reader, const ReaderPlace *place, const char *path,
+                         int error) {
         Diag diag = problem_of(PROBLEM_DATABASE_FILES, place->path, NULL);
 
         diag.line = place->line;
@@ -91,28 +73,13 @@ static void note_skipped(const Reader *reader, const Place *place, const char *p
                      place->line > 0 ? "the included " : "", path, unopened_text(reader, error));
 }
 
-static const char *read_text(const Reader *reader, Place *place, const SourceText *text);
-
-static const char *check_include(const Reader *reader, const Place *place) {
-        for (const Place *outer = place->includer; outer; outer = outer->includer)
-                if (text_equals(outer->path, place->path))
-                        return refuse(reader, place->includer,
-                                      arena_printf(reader->arena,
-                                                   "%s is included by itself; remove this line",
-                                                   place->path));
-        if (place->depth > INCLUDE_DEPTH_MAX)
-                return refuse(reader, place->includer,
-                              "more than 10 levels of !include; the server stops there");
-        if (reader->files->paths.n >= FILES_MAX)
-                return refuse(reader, place->includer, "too many included files");
-        return NULL;
-}
+static const char *read_text(const Reader *reader, ReaderPlace *place, const SourceText *text);
 
 /* Skips a directory within a directory if IS_LISTED. */
-static const char *include_file(const Reader *reader, const Place *place, const char *path,
+static const char *include_file(const Reader *reader, const ReaderPlace *place, const char *path,
                                 bool is_listed) {
-        Place inner = {.path = path, .includer = place, .depth = place->depth + 1};
-        const char *wrong = check_include(reader, &inner);
+        ReaderPlace inner = {.path = path, .includer = place, .depth = place->depth + 1};
+        const char *wrong = reader_check_include(reader->arena, &inner, reader->files->paths.n + 1);
         SourceText text;
 
         if (wrong)
@@ -127,18 +94,20 @@ static const char *include_file(const Reader *reader, const Place *place, const 
         return read_text(reader, &inner, &text);
 }
 
-static const char *include_directory(const Reader *reader, const Place *place, const char *path) {
+static const char *include_directory(const Reader *reader, const ReaderPlace *place,
+                                     const char *path) {
         Arena *arena = reader->arena;
         SourceNames names = {};
         int r = reader->sources->list(reader->sources, arena, path, &names);
         const char *wrong = NULL;
 
         if (r < 0)
-                return refuse(reader, place,
-                              arena_printf(arena,
-                                           "the included directory %s cannot be read: %s; the "
-                                           "server does not start like this",
-                                           path, strerror(-r)));
+                return reader_refuse(
+                        reader->arena, place,
+                        arena_printf(arena,
+                                     "the included directory %s cannot be read: %s; the "
+                                     "server does not start like this",
+                                     path, strerror(-r)));
         for (size_t i = 0; i < names.n && !wrong; i++)
                 if (text_ends_with(names.items[i], ".cnf"))
                         wrong = include_file(reader, place,
@@ -148,7 +117,7 @@ static const char *include_directory(const Reader *reader, const Place *place, c
 }
 
 /* LINE is overwritten. */
-static const char *read_line(const Reader *reader, const Place *place, const char **group,
+static const char *read_line(const Reader *reader, const ReaderPlace *place, const char **group,
                              char *line) {
         Arena *arena = reader->arena;
 
@@ -163,7 +132,8 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
                 if (!is_directory && !text_equals(word, "include"))
                         return NULL; /* the servers skip unknown directives */
                 if (!*path)
-                        return refuse(reader, place, "a path must follow this directive");
+                        return reader_refuse(reader->arena, place,
+                                             "a path must follow this directive");
                 /* The servers do not say where a relative path begins: the working directory of a service is "/". */
                 path = arena_printf(arena, "%s%s", *path == '/' ? "" : "/",
                                     text_without_slashes(arena, path));
@@ -174,13 +144,14 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
                 const char *end = strchr(line, ']');
 
                 if (!end)
-                        return refuse(reader, place, "a group without its closing ']'");
+                        return reader_refuse(reader->arena, place,
+                                             "a group without its closing ']'");
                 *group = text_strip(arena, arena_strdup_to(arena, line + 1, end));
                 return NULL;
         }
         if (!*group)
-                return refuse(reader, place,
-                              "an option before any [group]; write [mysqld] above it");
+                return reader_refuse(reader->arena, place,
+                                     "an option before any [group]; write [mysqld] above it");
         SourceNames *groups = &reader->files->groups;
 
         if (groups->n == 0 || groups->items[groups->n - 1] != *group)
@@ -197,7 +168,7 @@ static const char *read_line(const Reader *reader, const Place *place, const cha
         return NULL;
 }
 
-static const char *read_text(const Reader *reader, Place *place, const SourceText *text) {
+static const char *read_text(const Reader *reader, ReaderPlace *place, const SourceText *text) {
         SourceLines lines = source_lines(text);
         const char *group = NULL, *wrong = NULL, *start = lines.at;
         char *line;
@@ -205,16 +176,18 @@ static const char *read_text(const Reader *reader, Place *place, const SourceTex
         if (text->error < 0) {
                 const char *fault = reader_fault(reader->arena, text->error);
 
-                return place->includer ? refuse(reader, place->includer,
-                                                arena_printf(reader->arena, "the included %s %s",
-                                                             place->path, fault))
-                                       : refuse(reader, place, fault);
+                return place->includer
+                               ? reader_refuse(reader->arena, place->includer,
+                                               arena_printf(reader->arena, "the included %s %s",
+                                                            place->path, fault))
+                               : reader_refuse(reader->arena, place, fault);
         }
         *vec_push(reader->arena, &reader->files->paths) = place->path;
         for (; !wrong && (line = source_line(reader->arena, &lines)); start = lines.at) {
                 place->line = lines.number;
                 if (memchr(start, '\0', (size_t) (lines.at - start)))
-                        return refuse(reader, place, "a NUL byte; this is not an option file");
+                        return reader_refuse(reader->arena, place,
+                                             "a NUL byte; this is not an option file");
                 wrong = read_line(reader, place, &group, line);
         }
         return wrong;
@@ -224,7 +197,7 @@ const char *mysql_files_read(Arena *arena, const Sources *sources, const char *p
                              MysqlFiles *files, const char **ret_unopened) {
         const Reader reader = {arena, sources, files};
         SourceText text = source_read(sources, arena, path);
-        Place place = {.path = arena_strdup(arena, path)};
+        ReaderPlace place = {.path = arena_strdup(arena, path)};
 
         *ret_unopened = source_is_unopened(text.error) ? unopened_text(&reader, text.error) : NULL;
         if (*ret_unopened && text.error != -ENOENT && text.error != -ENOTDIR)

@@ -9,10 +9,7 @@
 #include <strings.h>
 
 enum {
-        DEPTH_MAX = 10, /* the server's CONF_FILE_MAX_DEPTH */
-        /* hugeplan's limits: no configuration has more */
-        FILES_MAX = 512,
-        SETTINGS_MAX = 4096,
+        SETTINGS_MAX = 4096, /* no configuration has more */
         NAME_BYTES_MAX = 63, /* NAMEDATALEN */
 };
 
@@ -26,14 +23,6 @@ typedef struct Reading {
         size_t n_settings;
         const char *unread; /* says which file only the server can read; NULL: none */
 } Reading;
-
-typedef struct File {
-        Reading *reading;
-        const char *path;
-        const struct File *includer;
-        unsigned depth;
-        unsigned line;
-} File;
 
 /* ---- values from any source ---- */
 
@@ -55,14 +44,6 @@ const char *postgresql_value_fault(const char *value) {
 
 bool postgresql_is_path(const char *value) {
         return value && *value == '/' && !postgresql_value_fault(value);
-}
-
-/* ---- sentences ---- */
-
-static const char *refuse(const File *file, const char *text) {
-        if (file->line == 0)
-                return arena_printf(file->reading->arena, "%s: %s", file->path, text);
-        return arena_printf(file->reading->arena, "%s:%u: %s", file->path, file->line, text);
 }
 
 /* ---- the grammar ---- */
@@ -166,58 +147,44 @@ static const char *value_text(Arena *arena, const Token *token) {
 
 /* ---- lines ---- */
 
-static const char *read_file(File *file, int *ret_unopened);
-
-static const char *check_include(const File *file) {
-        const File *includer = file->includer;
-        const char *wrong = NULL;
-
-        for (const File *outer = includer; outer; outer = outer->includer)
-                if (text_equals(outer->path, file->path))
-                        wrong = "the file that is included here includes itself; remove one of the "
-                                "two lines";
-        if (!wrong && file->depth > DEPTH_MAX)
-                wrong = "more than 10 levels of files are included, which the server refuses; "
-                        "include fewer";
-        if (!wrong && ++file->reading->n_files > FILES_MAX)
-                wrong = "more than 512 files are included, which no configuration does; include "
-                        "fewer";
-        return wrong ? refuse(includer, wrong) : NULL;
-}
+static const char *read_file(Reading *reading, ReaderPlace *place, int *ret_unopened);
 
 /* Skips an included file that cannot be opened if MAY_BE_MISSING: ParseConfigFile(), not strict. */
-static const char *include_file(const File *file, const char *path, bool may_be_missing) {
-        File included = {
-                .reading = file->reading, .path = path, .includer = file, .depth = file->depth + 1};
-        const char *wrong = check_include(&included);
+static const char *include_file(Reading *reading, const ReaderPlace *place, const char *path,
+                                bool may_be_missing) {
+        ReaderPlace included = {.path = path, .includer = place, .depth = place->depth + 1};
+        const char *wrong = reader_check_include(reading->arena, &included, ++reading->n_files);
         int unopened = 0;
 
         if (!wrong)
-                wrong = read_file(&included, &unopened);
+                wrong = read_file(reading, &included, &unopened);
         if (wrong || !unopened || may_be_missing)
                 return wrong;
         if (unopened != -ENOENT)
-                return refuse(&included, reader_fault(file->reading->arena, unopened));
-        return refuse(file, arena_printf(file->reading->arena,
-                                         "includes %s, which does not exist; the server "
-                                         "does not start like this: correct the name, or "
-                                         "write include_if_exists",
-                                         path));
+                return reader_refuse(reading->arena, &included,
+                                     reader_fault(reading->arena, unopened));
+        return reader_refuse(
+                reading->arena, place,
+                arena_printf(reading->arena,
+                             "includes %s, which does not exist; the server does not start "
+                             "like this: correct the name, or write include_if_exists",
+                             path));
 }
 
 /* Includes names that end in ".conf" and do not begin with a dot, in byte order. */
-static const char *include_directory(const File *file, const char *path) {
-        const Reading *reading = file->reading;
+static const char *include_directory(Reading *reading, const ReaderPlace *place, const char *path) {
         const Sources *sources = reading->sources;
         SourceNames names = {}, inner_names = {};
         int r = sources->list(sources, reading->arena, path, &names);
         const char *wrong = NULL;
 
         if (r < 0)
-                return refuse(file, arena_printf(reading->arena,
-                                                 "includes the directory %s, which %s; the server "
-                                                 "does not start like this: correct the name",
-                                                 path, reader_fault(reading->arena, r)));
+                return reader_refuse(
+                        reading->arena, place,
+                        arena_printf(reading->arena,
+                                     "includes the directory %s, which %s; the server does "
+                                     "not start like this: correct the name",
+                                     path, reader_fault(reading->arena, r)));
         for (size_t i = 0; i < names.n && !wrong; i++) {
                 const char *name = names.items[i];
                 const char *inner = arena_printf(reading->arena, "%s/%s", path, name);
@@ -225,31 +192,35 @@ static const char *include_directory(const File *file, const char *path) {
                 if (*name == '.' || strlen(name) < 6 || !text_ends_with(name, ".conf") ||
                     sources->list(sources, reading->arena, inner, &inner_names) >= 0)
                         continue;
-                wrong = postgresql_value_fault(name) ? refuse(file, "includes a directory with a "
-                                                                    "file name that cannot be "
-                                                                    "printed; rename the file")
-                                                     : include_file(file, inner, false);
+                wrong = postgresql_value_fault(name)
+                                ? reader_refuse(
+                                          reading->arena, place,
+                                          "includes a directory with a file name that cannot be "
+                                          "printed; rename the file")
+                                : include_file(reading, place, inner, false);
         }
         return wrong;
 }
 
-static const char *include(const File *file, const char *directive, const char *value) {
+static const char *include(Reading *reading, const ReaderPlace *place, const char *directive,
+                           const char *value) {
         const char *fault = value ? postgresql_value_fault(value) : "the value has a NUL";
         const char *path;
 
         if (fault)
-                return refuse(file, fault);
+                return reader_refuse(reading->arena, place, fault);
         if (!*value)
-                return refuse(file,
-                              "includes nothing; write the name of a file, or remove the line");
-        path = source_relative(file->reading->arena, file->path, value);
+                return reader_refuse(
+                        reading->arena, place,
+                        "includes nothing; write the name of a file, or remove the line");
+        path = source_relative(reading->arena, place->path, value);
         if (strcasecmp(directive, "include_dir") == 0)
-                return include_directory(file, path);
-        return include_file(file, path, strcasecmp(directive, "include_if_exists") == 0);
+                return include_directory(reading, place, path);
+        return include_file(reading, place, path, strcasecmp(directive, "include_if_exists") == 0);
 }
 
-static const char *use_line(const File *file, const char *line, size_t length) {
-        Reading *reading = file->reading;
+static const char *use_line(Reading *reading, const ReaderPlace *place, const char *line,
+                            size_t length) {
         const char *start = line + strspn(line, " \t\r");
         char name[NAME_BYTES_MAX + 1] = "";
         Token name_token, value_token;
@@ -257,14 +228,16 @@ static const char *use_line(const File *file, const char *line, size_t length) {
         if (start == line + length || *start == '#')
                 return NULL;
         if (split_line(reading, line, length, &name_token, &value_token) < 0)
-                return refuse(file, "not a line that PostgreSQL can read, so the server would not "
-                                    "start; write NAME = VALUE, with text in single quotes");
+                return reader_refuse(
+                        reading->arena, place,
+                        "not a line that PostgreSQL can read, so the server would not start; "
+                        "write NAME = VALUE, with text in single quotes");
         if (name_token.length >= sizeof(name))
                 return NULL;
         memcpy(name, name_token.start, name_token.length);
         if (strcasecmp(name, "include") == 0 || strcasecmp(name, "include_if_exists") == 0 ||
             strcasecmp(name, "include_dir") == 0)
-                return include(file, name, value_text(reading->arena, &value_token));
+                return include(reading, place, name, value_text(reading->arena, &value_token));
         if (!reading->is_wanted(name))
                 return NULL;
         const char *value = value_text(reading->arena, &value_token);
@@ -275,31 +248,32 @@ static const char *use_line(const File *file, const char *line, size_t length) {
                 fault = "too many lines set the server's size; remove those that are "
                         "repeated";
         if (fault)
-                return refuse(file, arena_printf(reading->arena, "%s: %s", name, fault));
+                return reader_refuse(reading->arena, place,
+                                     arena_printf(reading->arena, "%s: %s", name, fault));
         settings_add(reading->arena, reading->settings, name, value,
-                     source_origin(reading->arena, file->path, file->line));
+                     source_origin(reading->arena, place->path, place->line));
         return NULL;
 }
 
-static const char *read_file(File *file, int *ret_unopened) {
-        SourceText text = source_read(file->reading->sources, file->reading->arena, file->path);
+static const char *read_file(Reading *reading, ReaderPlace *place, int *ret_unopened) {
+        SourceText text = source_read(reading->sources, reading->arena, place->path);
 
         *ret_unopened = source_is_unopened(text.error) ? text.error : 0;
         if (*ret_unopened)
                 return NULL;
         if (text.error < 0) {
-                if (!file->reading->unread)
-                        file->reading->unread =
-                                refuse(file, reader_fault(file->reading->arena, text.error));
+                if (!reading->unread)
+                        reading->unread = reader_refuse(reading->arena, place,
+                                                        reader_fault(reading->arena, text.error));
                 return NULL;
         }
         const char *at = text.text, *end = at + text.size, *wrong = NULL;
 
-        for (file->line = 1; at < end && !wrong; file->line++) {
+        for (place->line = 1; at < end && !wrong; place->line++) {
                 const char *newline = memchr(at, '\n', (size_t) (end - at));
                 const char *stop = newline ? newline : end;
 
-                wrong = use_line(file, at, (size_t) (stop - at));
+                wrong = use_line(reading, place, at, (size_t) (stop - at));
                 at = stop + 1;
         }
         return wrong;
@@ -310,11 +284,11 @@ const char *postgresql_conf_read(Arena *arena, const Sources *sources, const cha
                                  int *ret_unopened) {
         Reading reading = {
                 .arena = arena, .sources = sources, .is_wanted = is_wanted, .settings = settings};
-        File file = {.reading = &reading, .path = path};
+        ReaderPlace place = {.path = path};
 
         if (regcomp(&reading.pattern, line_pattern, REG_EXTENDED) != 0)
                 memory_end();
-        const char *wrong = read_file(&file, ret_unopened ? ret_unopened : &(int){0});
+        const char *wrong = read_file(&reading, &place, ret_unopened ? ret_unopened : &(int){0});
 
         regfree(&reading.pattern);
         return wrong ? wrong : reading.unread;

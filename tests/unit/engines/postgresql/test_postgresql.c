@@ -140,14 +140,10 @@ TEST(broken_includes) {
                            "name"},
                 {"/empty", "/empty:1: includes nothing; write the name of a file, or remove the "
                            "line"},
-                {"/own",
-                 "/own:1: the file that is included here includes itself; remove one of the "
-                 "two lines"},
-                {"/ring1",
-                 "/ring2:3: the file that is included here includes itself; remove one of "
-                 "the two lines"},
+                {"/own", "/own:1: /own is included by itself; remove this line"},
+                {"/ring1", "/ring2:3: /ring1 is included by itself; remove this line"},
                 {"/dots", "/././././././././././dots:1: more than 10 levels of files are "
-                          "included, which the server refuses; include fewer"},
+                          "included, which the server does not read; include fewer"},
                 {"/inner",
                  "/broken:1: not a line that PostgreSQL can read, so the server would not "
                  "start; write NAME = VALUE, with text in single quotes"},
