@@ -447,7 +447,6 @@ static const char *gather_jvm(Arena *arena, const Engine *engine UNUSED, const E
         };
         bool is_sure = false;
 
-        ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         if (search.unit) {
                 search.script.variables = unit_file_variables(search.unit);

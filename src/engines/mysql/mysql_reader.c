@@ -17,15 +17,8 @@ static const char default_data_directory[] = "/var/lib/mysql";
 
 static const char persisted_file[] = "mysqld-auto.cnf";
 
-typedef struct Server {
-        Arena *arena;
-        MysqlStart start;
-        Gathered *ret;
-} Server;
-
-static void note(const Server *server, const char *file, const char *text, const char *remedy) {
-        diags_report(&server->ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s",
-                     text);
+static void note(Gathered *ret, const char *file, const char *text, const char *remedy) {
+        diags_report(&ret->problems, problem_of(PROBLEM_DATABASE_FILES, file, remedy), "%s", text);
 }
 
 /* ---- groups ---- */
@@ -40,50 +33,49 @@ static char *base_version(Arena *arena, const char *version) {
 }
 
 /* Returns whether the server reads the group. If VERSION is NULL, groups of a version are read if MAY_GUESS. */
-static bool reads_plain(const Server *server, const char *group, const char *version,
+static bool reads_plain(const MysqlStart *start, const char *group, const char *version,
                         bool may_guess) {
-        for (const char *const *name = server->start.product->groups; *name; name++)
+        for (const char *const *name = start->product->groups; *name; name++)
                 if (strcasecmp(group, *name) == 0)
                         return true;
-        for (const char *const *name = server->start.product->versioned_groups; *name; name++) {
+        for (const char *const *name = start->product->versioned_groups; *name; name++) {
                 size_t n = strlen(*name);
 
                 if (strncasecmp(group, *name, n) == 0 && group[n] == '-')
                         return version ? text_equals(group + n + 1,
-                                                     base_version(server->arena, version))
+                                                     base_version(start->arena, version))
                                        : may_guess;
         }
         return false;
 }
 
 /* With a suffix, the server reads the groups with the suffix and without it. */
-static bool reads_group(const Server *server, const char *group, const char *version,
+static bool reads_group(const MysqlStart *start, const char *group, const char *version,
                         bool may_guess) {
-        size_t length = strlen(group), n = strlen(server->start.group_suffix);
+        size_t length = strlen(group), n = strlen(start->group_suffix);
 
-        if (reads_plain(server, group, version, may_guess))
+        if (reads_plain(start, group, version, may_guess))
                 return true;
-        return n > 0 && length >= n &&
-               strcasecmp(group + length - n, server->start.group_suffix) == 0 &&
-               reads_plain(server, arena_strndup(server->arena, group, length - n), version,
+        return n > 0 && length >= n && strcasecmp(group + length - n, start->group_suffix) == 0 &&
+               reads_plain(start, arena_strndup(start->arena, group, length - n), version,
                            may_guess);
 }
 
 /* ---- settings ---- */
 
 /* Returns the settings of files and command line. */
-static Settings collect(const Server *server, const char *version, bool may_guess) {
-        const MysqlNames *names = &server->start.product->names;
-        const SourceNames *words = &server->start.command.arguments;
-        MysqlOptions options = mysql_options_of_words(server->arena, words->items, words->n, names,
-                                                      server->start.command.origin);
+static Settings collect(const MysqlStart *start, const char *version, bool may_guess) {
+        const MysqlNames *names = &start->product->names;
+        const SourceNames *words = &start->command.arguments;
+        MysqlOptions options = mysql_options_of_words(start->arena, words->items, words->n, names,
+                                                      start->command.origin);
         Settings settings = {};
 
-        VEC_FOREACH(option, &server->start.files.options)
-                if (reads_group(server, option->group, version, may_guess))
-                        mysql_option_set(server->arena, option, names, &settings);
+        VEC_FOREACH(option, &start->files.options)
+                if (reads_group(start, option->group, version, may_guess))
+                        mysql_option_set(start->arena, option, names, &settings);
         VEC_FOREACH(option, &options)
-                mysql_option_set(server->arena, option, names, &settings);
+                mysql_option_set(start->arena, option, names, &settings);
         return settings;
 }
 
@@ -108,14 +100,13 @@ static const char *leading_version(Arena *arena, const char *text) {
 
 /* The upgrade programs and the server itself write it: "10.11.6-MariaDB", or MySQL's mysql_upgrade_history, whose last
  * entry counts. It can be older than the server. */
-static const char *version_of_data(const Server *server, const char *data_directory,
+static const char *version_of_data(const MysqlStart *start, const char *data_directory,
                                    const char **ret_origin) {
         const char *version = NULL;
 
-        for (const char *const *name = server->start.product->version_files; *name && !version;
-             name++) {
-                *ret_origin = arena_printf(server->arena, "%s/%s", data_directory, *name);
-                SourceText text = source_read(server->start.sources, server->arena, *ret_origin);
+        for (const char *const *name = start->product->version_files; *name && !version; name++) {
+                *ret_origin = arena_printf(start->arena, "%s/%s", data_directory, *name);
+                SourceText text = source_read(start->sources, start->arena, *ret_origin);
 
                 if (text.error < 0)
                         continue;
@@ -126,7 +117,7 @@ static const char *version_of_data(const Server *server, const char *data_direct
                                               ? json_string_value(json_object_get(last, "version"))
                                               : text.text;
 
-                version = written ? leading_version(server->arena, written) : NULL;
+                version = written ? leading_version(start->arena, written) : NULL;
         }
         return version;
 }
@@ -136,7 +127,7 @@ static const char *version_of_data(const Server *server, const char *data_direct
 enum { PERSISTED_DEPTH_MAX = 4 };
 
 /* Every object with a "Value" is a variable, in any section: sections differ between versions of the file. */
-static void add_persisted(const Server *server, json_t *json, const char *path, unsigned depth,
+static void add_persisted(const MysqlStart *start, json_t *json, const char *path, unsigned depth,
                           Settings *settings) {
         const char *key;
         json_t *item;
@@ -149,24 +140,23 @@ static void add_persisted(const Server *server, json_t *json, const char *path, 
                 };
 
                 if (option.value)
-                        mysql_option_set(server->arena, &option, &server->start.product->names,
-                                         settings);
+                        mysql_option_set(start->arena, &option, &start->product->names, settings);
                 else if (depth < PERSISTED_DEPTH_MAX)
-                        add_persisted(server, item, path, depth + 1, settings);
+                        add_persisted(start, item, path, depth + 1, settings);
         }
 }
 
-static const char *read_persisted(const Server *server, const char *data_directory,
-                                  Settings *settings) {
-        Arena *arena = server->arena;
-        const Sources *sources = server->start.sources;
+static const char *read_persisted(const MysqlStart *start, const char *data_directory,
+                                  Settings *settings, Gathered *ret) {
+        Arena *arena = start->arena;
+        const Sources *sources = start->sources;
         const char *path = arena_printf(arena, "%s/%s", data_directory, persisted_file);
         SourceText text = source_read(sources, arena, path);
         SourceNames names = {};
 
         if (text.error == -ENOENT || text.error == -ENOTDIR) {
                 if (sources->list(sources, arena, data_directory, &names) < 0)
-                        note(server, data_directory,
+                        note(ret, data_directory,
                              "the data directory cannot be read, so settings persisted there "
                              "are not known",
                              "correct DataDirectory=, or mount it before hugeplan starts");
@@ -178,29 +168,29 @@ static const char *read_persisted(const Server *server, const char *data_directo
 
         if (!json_is_object(root))
                 return arena_printf(arena, "%s: not the JSON that MySQL writes", path);
-        add_persisted(server, root, path, 0, settings);
+        add_persisted(start, root, path, 0, settings);
         return NULL;
 }
 
 /* ---- large pages ---- */
 
-static const char *check_large_pages(const Server *server) {
-        const Setting *setting = settings_find(&server->ret->settings, "large_pages");
-        const MysqlProduct *product = server->start.product;
-        const char *best = server->ret->config_file; /* the last file with settings of the server */
+static const char *check_large_pages(const MysqlStart *start, const Gathered *gathered) {
+        const Setting *setting = settings_find(&gathered->settings, "large_pages");
+        const MysqlProduct *product = start->product;
+        const char *best = gathered->config_file; /* the last file with settings of the server */
 
-        VEC_FOREACH(option, &server->start.files.options)
-                if (reads_group(server, option->group, server->ret->version, false))
-                        best = arena_strdup_to(server->arena, option->origin,
+        VEC_FOREACH(option, &start->files.options)
+                if (reads_group(start, option->group, gathered->version, false))
+                        best = arena_strdup_to(start->arena, option->origin,
                                                strrchr(option->origin, ':'));
         if (!setting)
-                return arena_printf(server->arena,
+                return arena_printf(start->arena,
                                     "large_pages is not set, so %s takes no huge pages and the "
                                     "reservation would be idle; add large-pages to [%s] in %s",
                                     product->title, product->group,
                                     best ? best : product->files[0]);
         if (!text_equals(setting->value, "ON"))
-                return arena_printf(server->arena,
+                return arena_printf(start->arena,
                                     "large_pages (%s) is off for %s, which accepts 1, ON and TRUE "
                                     "only, so the reservation would be idle; write large-pages=ON",
                                     setting->origin, product->title);
@@ -209,13 +199,12 @@ static const char *check_large_pages(const Server *server) {
 
 /* ---- all of it ---- */
 
-static const char *learn_settings(Server *server) {
-        Arena *arena = server->arena;
-        Gathered *ret = server->ret;
-        const EngineTarget *target = server->start.target;
-        const MysqlProduct *product = server->start.product;
+static const char *learn_settings(const MysqlStart *start, Gathered *ret) {
+        Arena *arena = start->arena;
+        const EngineTarget *target = start->target;
+        const MysqlProduct *product = start->product;
         /* "MariaDB 10.11.19 database server": the packages write their version into the unit. */
-        const UnitAssignment *title = unit_file_find(server->start.unit, "Unit", "Description");
+        const UnitAssignment *title = unit_file_find(start->unit, "Unit", "Description");
         const char *prefix = arena_printf(arena, "%s ", product->title);
         const char *origin = NULL, *of_unit = NULL, *of_data = NULL, *data_origin = NULL;
 
@@ -223,7 +212,7 @@ static const char *learn_settings(Server *server) {
                 origin = source_origin(arena, title->file, title->line);
                 of_unit = leading_version(arena, title->value + strlen(prefix));
         }
-        Settings settings = collect(server, of_unit, false);
+        Settings settings = collect(start, of_unit, false);
         const char *path = value_of(&settings, "datadir");
 
         ret->is_read = ret->config_file || settings.n > 0;
@@ -231,22 +220,22 @@ static const char *learn_settings(Server *server) {
                               : path && *path == '/' ? text_without_slashes(arena, path)
                                                      : default_data_directory;
         if (!target->is_alone)
-                of_data = version_of_data(server, ret->data_directory, &data_origin);
+                of_data = version_of_data(start, ret->data_directory, &data_origin);
         /* Red Hat's units say "10.11": the patch level comes from the data directory, if that has the same series. */
         if (of_data && of_unit && !text_equals(of_unit, base_version(arena, of_data)))
                 of_data = NULL;
         ret->version = of_data ? of_data : of_unit;
         if (!of_unit)
-                settings = collect(server, ret->version, true);
+                settings = collect(start, ret->version, true);
         const char *wrong = NULL;
 
         if (product->persists && !target->is_alone &&
             !text_equals(value_of(&settings, "persisted_globals_load"), "OFF"))
-                wrong = read_persisted(server, ret->data_directory, &settings);
+                wrong = read_persisted(start, ret->data_directory, &settings, ret);
         if (ret->version)
                 settings_add(arena, &settings, "server_version", ret->version,
                              of_data ? data_origin : origin);
-        ret->user = server->start.user ? server->start.user : value_of(&settings, "user");
+        ret->user = start->user ? start->user : value_of(&settings, "user");
         ret->settings = settings;
         return wrong;
 }
@@ -254,46 +243,40 @@ static const char *learn_settings(Server *server) {
 /* If large_pages is off, returns a sentence, because no server would use the reserved pages. */
 static const char *gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                           const Sources *sources, Gathered *ret) {
-        Server server = {
-                .arena = arena,
-                .start = mysql_start_read(arena, mysql_product(engine), target, sources),
-                .ret = ret,
-        };
-        const MysqlStart *start = &server.start;
+        MysqlStart start = mysql_start_read(arena, mysql_product(engine), target, sources);
 
-        *ret = (Gathered){.problems = diags_in(arena)};
-        if (!start->unit && target->unit)
-                note(&server, NULL,
+        if (!start.unit && target->unit)
+                note(ret, NULL,
                      arena_printf(
                              arena,
                              "there is no unit %s, so the options that it passes are not known",
                              target->unit),
                      "correct Unit=");
-        if (start->unit && !start->command.is_found)
-                note(&server, start->unit->fragment_path,
+        if (start.unit && !start.command.is_found)
+                note(ret, start.unit->fragment_path,
                      "no ExecStart= names mariadbd or mysqld, so the options that it "
                      "passes are not known",
                      NULL);
-        const char *wrong = mysql_start_read_files(&server.start);
+        const char *wrong = mysql_start_read_files(&start);
 
-        if (!wrong && start->files.paths.n == 0 && !start->unit)
+        if (!wrong && start.files.paths.n == 0 && !start.unit)
                 wrong = arena_printf(
                         arena,
                         "neither %s nor an option file such as %s exists; write Unit= or "
                         "ConfigFile=",
-                        target->unit ? target->unit : start->product->units[0],
-                        start->product->files[0]);
+                        target->unit ? target->unit : start.product->units[0],
+                        start.product->files[0]);
         if (wrong)
                 return wrong;
-        if (start->files.paths.n > 0)
-                ret->config_file = start->files.paths.items[0];
-        diags_add_all(&ret->problems, &start->files.problems);
-        wrong = learn_settings(&server);
+        if (start.files.paths.n > 0)
+                ret->config_file = start.files.paths.items[0];
+        diags_add_all(&ret->problems, &start.files.problems);
+        wrong = learn_settings(&start, ret);
         if (wrong)
                 return wrong;
-        wrong = check_large_pages(&server);
+        wrong = check_large_pages(&start, ret);
         if (wrong && target->is_alone) /* its size is still wanted */
-                note(&server, target->config_file, wrong, NULL);
+                note(ret, target->config_file, wrong, NULL);
         return target->is_alone ? NULL : wrong;
 }
 

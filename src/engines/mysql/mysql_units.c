@@ -179,22 +179,20 @@ MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const Eng
 
 /* ---- option files ---- */
 
-static const char *read_if_there(MysqlStart *start, const char *path) {
+/* Reads the file PATH, which must exist if REASON names it; NULL: it may be missing. */
+static const char *read_file(MysqlStart *start, const char *path, const char *reason) {
         const char *unopened;
 
-        return mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
-}
-
-/* Reads a file that REASON names. */
-static const char *read_named(MysqlStart *start, const char *path, const char *reason) {
-        const char *wrong, *unopened;
-
         if (*path != '/')
-                return arena_printf(start->arena, "%s: '%s' is not an absolute path", reason, path);
-        wrong = mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
-        if (wrong || !unopened)
-                return wrong;
-        return arena_printf(start->arena, "%s: %s %s", reason, path, unopened);
+                return reason ? arena_printf(start->arena, "%s: '%s' is not an absolute path",
+                                             reason, path)
+                              : NULL;
+        const char *wrong =
+                mysql_files_read(start->arena, start->sources, path, &start->files, &unopened);
+
+        return wrong || !unopened || !reason
+                       ? wrong
+                       : arena_printf(start->arena, "%s: %s %s", reason, path, unopened);
 }
 
 static const char *argument_reason(const MysqlStart *start, const char *name) {
@@ -209,13 +207,13 @@ static const char *read_default_files(MysqlStart *start) {
         const Account *user = start->user ? account_find_user(arena, &accounts, start->user) : NULL;
 
         for (const char *const *path = start->product->files; *path && !wrong; path++)
-                wrong = read_if_there(start, *path);
-        if (!wrong && mysql_home && *mysql_home == '/')
-                wrong = read_if_there(start, arena_printf(arena, "%s/my.cnf", mysql_home));
+                wrong = read_file(start, *path, NULL);
+        if (!wrong && mysql_home && *mysql_home)
+                wrong = read_file(start, arena_printf(arena, "%s/my.cnf", mysql_home), NULL);
         if (!wrong && extra)
-                wrong = read_named(start, extra, argument_reason(start, "defaults-extra-file"));
+                wrong = read_file(start, extra, argument_reason(start, "defaults-extra-file"));
         if (!wrong && user && user->home)
-                wrong = read_if_there(start, arena_printf(arena, "%s/.my.cnf", user->home));
+                wrong = read_file(start, arena_printf(arena, "%s/.my.cnf", user->home), NULL);
         return wrong;
 }
 
@@ -223,13 +221,13 @@ const char *mysql_start_read_files(MysqlStart *start) {
         const char *only = argument(start, "defaults-file");
 
         if (start->target->config_file)
-                return read_named(start, start->target->config_file, "ConfigFile=");
+                return read_file(start, start->target->config_file, "ConfigFile=");
         const SourceNames *words = &start->command.arguments;
 
         if (words->n > 0 && text_equals(words->items[0], "--no-defaults"))
                 return NULL;
         if (only)
-                return read_named(start, only, argument_reason(start, "defaults-file"));
+                return read_file(start, only, argument_reason(start, "defaults-file"));
         return read_default_files(start);
 }
 

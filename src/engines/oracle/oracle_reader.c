@@ -237,7 +237,6 @@ static const char *gather_oracle(Arena *arena, const Engine *engine UNUSED,
         };
         OracleInstances chosen = {};
 
-        ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         if (path) {
                 const char *sid = oracle_sid_of_file(arena, path), *home = find_home(&search);
