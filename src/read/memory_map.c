@@ -18,33 +18,35 @@ static int compare_address(const void *key, const void *mapping) {
 
 MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,
                            const Devices *hugetlbfs) {
-        /* From MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2). */
-        static const char *const unnamed[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
+        /* From shmget(2) and memfd_create(2), whose kind of pages maps does not show, and MAP_SHARED|MAP_ANONYMOUS. */
+        static const char *const unnamed[] = {"/SYSV", "/memfd:", "/dev/zero (deleted)"};
+        enum { N_DOUBTFUL = 2 };
         HugeMappings huge = numa_maps ? process_parse_numa_maps(arena, numa_maps)
                                       : (HugeMappings){};
         MemoryMap map = {};
         MapsLine line;
 
         while (process_next_map(arena, &maps, &line)) {
-                MapsPages pages = process_map_pages(&line, hugetlbfs);
+                bool is_huge = text_starts_with(line.path, "/anon_hugepage") ||
+                               VEC_ANY(device, hugetlbfs, *device == line.device);
+                const char *const *name = ARRAY_FIND(each, unnamed, ARRAY_LEN(unnamed),
+                                                     text_starts_with(line.path, *each));
                 bool is_aligned = (line.start | line.end) % HUGE_PAGE_BYTES_MIN == 0;
                 uint64_t bytes = line.end - line.start;
                 bool is_listed = huge.n > 0 && /* by address, as numa_maps is */
                                  bsearch(&line.start, huge.items, huge.n, sizeof(*huge.items),
                                          compare_address);
 
-                if (pages == MAPS_HUGE || is_listed) {
+                if (is_huge || is_listed) {
                         map.huge_bytes = add_saturated(map.huge_bytes, bytes);
                         continue;
                 }
-                if (!numa_maps && pages == MAPS_DOUBTFUL && is_aligned) {
+                if (!numa_maps && name && name < unnamed + N_DOUBTFUL && is_aligned) {
                         map.doubtful_bytes = add_saturated(map.doubtful_bytes, bytes);
                         continue;
                 }
                 /* Small pages, possibly a fallback from huge ones. */
-                if (!line.is_private && bytes >= HUGE_PAGE_BYTES_MIN &&
-                    ARRAY_ANY(name, unnamed, ARRAY_LEN(unnamed),
-                              text_starts_with(line.path, *name)))
+                if (!line.is_private && bytes >= HUGE_PAGE_BYTES_MIN && name)
                         map.unnamed_bytes = add_saturated(map.unnamed_bytes, bytes);
                 if ((bytes < main_bytes_min && !text_starts_with(line.path, "/dev/zero")) ||
                     !line.is_writable)

@@ -183,26 +183,6 @@ void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *
         process->is_detailed = true;
 }
 
-MapsPages process_map_pages(const MapsLine *maps, const Devices *hugetlbfs) {
-        static const char *const doubtful[] = {"/SYSV", "/memfd:"};
-
-        if (text_starts_with(maps->path, "/anon_hugepage") ||
-            VEC_ANY(device, hugetlbfs, *device == maps->device))
-                return MAPS_HUGE;
-        return ARRAY_ANY(name, doubtful, ARRAY_LEN(doubtful), text_starts_with(maps->path, *name))
-                       ? MAPS_DOUBTFUL
-                       : MAPS_SMALL;
-}
-
-bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs) {
-        MapsLine maps;
-
-        while (process_next_map(arena, &text, &maps))
-                if (process_map_pages(&maps, hugetlbfs) != MAPS_SMALL)
-                        return true;
-        return false;
-}
-
 /* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs hugetlbfs rw,pagesize=2M". */
 Devices process_parse_hugetlbfs(Arena *arena, const char *text) {
         Devices devices = {};

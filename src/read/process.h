@@ -98,21 +98,11 @@ typedef struct MapsLine {
 /* Reads the next mapping of maps and moves *TEXT after it. Returns false if there is none. */
 bool process_next_map(Arena *arena, const char **text, MapsLine *ret);
 
-/* The pages of a mapping, as far as maps shows: huge for an anonymous mapping of huge pages or a file on one of
- * HUGETLBFS; doubtful for a System V segment or a memfd; small for all others. */
-typedef enum MapsPages { MAPS_SMALL, MAPS_DOUBTFUL, MAPS_HUGE } MapsPages;
-
-MapsPages process_map_pages(const MapsLine *maps, const Devices *hugetlbfs);
-
 /* Adds to MAPPINGS what /proc/PID/maps shows: segment, offset and length. */
 void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings);
 
 /* Copies MAPPINGS to those of PROCESS, and marks them as known. */
 void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *process);
-
-/* Returns whether maps has a mapping that can be of huge pages. Cheap, unlike numa_maps, which walks all pages of the
- * process. */
-bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs);
 
 /* Returns the devices of the hugetlbfs mounts in /proc/PID/mountinfo. */
 Devices process_parse_hugetlbfs(Arena *arena, const char *text);

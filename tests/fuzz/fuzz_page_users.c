@@ -21,7 +21,7 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         process_parse_cgroup(arena, texts[1], &process);
         process.mappings = process_parse_numa_maps(arena, texts[2]);
         process_add_maps(arena, texts[3], &process.mappings);
-        process_maps_may_be_huge(arena, texts[3], &devices);
+        memory_map_parse(arena, texts[3], NULL, &devices);
         const MemoryMap map = memory_map_parse(arena, texts[3], texts[2], &devices);
 
         require(map.doubtful_bytes == 0 && map.sysv_bytes <= map.shared_bytes);

@@ -107,8 +107,12 @@ static void find_mappers(Search *search, const ProcessIds *pids) {
                 CLEANUP(arena_freep) Arena *maps = arena_new();
                 Process process;
 
-                if (!(text = read_process_file(search, maps, *pid, "maps", NULL)) ||
-                    !process_maps_may_be_huge(maps, text, &devices) ||
+                if (!(text = read_process_file(search, maps, *pid, "maps", NULL)))
+                        continue;
+                /* Cheap, unlike numa_maps, which walks all pages of the process. */
+                const MemoryMap map = memory_map_parse(maps, text, NULL, &devices);
+
+                if ((map.huge_bytes == 0 && map.doubtful_bytes == 0) ||
                     !read_status(search, *pid, &process))
                         continue;
                 if (search->n_detailed == DETAILS_MAX) {

@@ -124,9 +124,11 @@ static const char *do_candidate(void *context UNUSED, const StoryLine *line) {
                                    ? maps_text
                                    : story_unescape(line->arena, line->words[2]);
 
+        const MemoryMap map = memory_map_parse(line->arena, maps, NULL, &devices);
+
         assert_int_equal(devices.n, 1);
         return arena_printf(line->arena, "%" PRIu64 " %s", (uint64_t) devices.items[0],
-                            story_yes(process_maps_may_be_huge(line->arena, maps, &devices)));
+                            story_yes(map.huge_bytes > 0 || map.doubtful_bytes > 0));
 }
 
 static const char *do_host(void *context, const StoryLine *line) {
