@@ -7,8 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Takes digits off *AT. Returns -EINVAL if there are none. */
-static int take_digits(const char **at, uint64_t *ret) {
+int take_digits(const char **at, uint64_t *ret) {
         uint64_t value = 0;
 
         if (!text_is_digit(**at))

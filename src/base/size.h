@@ -20,6 +20,9 @@
 /* Decimal digits only: no sign, no whitespace, no leading "0x". */
 int parse_u64(const char *string, uint64_t *ret);
 
+/* The same for the digits that *AT begins with, and moves *AT after them. */
+int take_digits(const char **at, uint64_t *ret);
+
 typedef struct Number {
         uint64_t whole;
         double real; /* if it has a fraction or an exponent, or exceeds uint64_t; else 0 */

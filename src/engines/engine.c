@@ -56,18 +56,16 @@ int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *
 /* ---- versions ---- */
 
 int parse_major_version(const char *value, uint64_t *ret) {
-        char digits[24];
-        size_t n = strspn(value, "0123456789");
+        uint64_t major;
+        int r = take_digits(&value, &major);
 
-        if (n >= sizeof(digits))
-                return -ERANGE;
-        for (const char *rest = value + n; *rest; rest++)
-                if (!(*rest >= 'a' && *rest <= 'z') && !(*rest >= 'A' && *rest <= 'Z') &&
-                    !strchr("0123456789.+-~_ ()", *rest))
+        for (; r >= 0 && *value; value++)
+                if (!(*value >= 'a' && *value <= 'z') && !(*value >= 'A' && *value <= 'Z') &&
+                    !strchr("0123456789.+-~_ ()", *value))
                         return -EINVAL;
-        memcpy(digits, value, n);
-        digits[n] = '\0';
-        return parse_u64(digits, ret);
+        if (r >= 0)
+                *ret = major;
+        return r;
 }
 
 int parse_version(const char *value, Version *ret) {

@@ -22,9 +22,7 @@ static unsigned version_in(const Root *root, Arena *arena, const char *directory
                         continue;
                 const char *number = *name + strlen(prefix);
 
-                if (parse_u64(arena_strndup(arena, number, strspn(number, "0123456789")), &found) ==
-                            0 &&
-                    found < 10000)
+                if (take_digits(&number, &found) == 0 && found < 10000)
                         version = MAX(version, (unsigned) found);
         }
         return version;

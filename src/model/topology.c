@@ -62,7 +62,6 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
 bool topology_kernel_is_before_5_16(const Topology *topology) {
         static const char backported[] = "5.14.0-";
         enum { BUILD = 179 };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *release = topology->kernel_release;
         uint64_t build;
 
@@ -71,9 +70,7 @@ bool topology_kernel_is_before_5_16(const Topology *topology) {
         if (!text_starts_with(release, backported) || !strstr(release, ".el9"))
                 return true;
         release += strlen(backported);
-        return parse_u64(arena_strndup(arena, release, strspn(release, "0123456789")), &build) <
-                       0 ||
-               build < BUILD;
+        return take_digits(&release, &build) < 0 || build < BUILD;
 }
 
 bool kernel_command_line_is_rescue(const char *line) {

@@ -43,8 +43,7 @@ int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64
         rest++;
         for (size_t i = 0; i < START_FIELD; i++)
                 field = text_next_word(arena, &rest, " ");
-        if (!field || parse_u64(field, &ticks) < 0 ||
-            parse_u64(arena_strndup(arena, uptime, strcspn(uptime, ".")), &seconds) < 0)
+        if (!field || parse_u64(field, &ticks) < 0 || take_digits(&uptime, &seconds) < 0)
                 return -EINVAL;
         *ret_usec = mul_saturated(sub_floored(seconds, ticks / TICKS), USEC_PER_SEC);
         return 0;

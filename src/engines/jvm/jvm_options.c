@@ -16,24 +16,14 @@ static void add_option(Arena *arena, const char *text, const char *origin, JvmOp
 
 /* ---- one option per line ---- */
 
-/* Takes the leading number off *LINE; returns false if there is none. */
-static bool take_number(Arena *arena, const char **line, uint64_t *ret) {
-        size_t n = strspn(*line, "0123456789");
-
-        if (n == 0 || parse_u64(arena_strndup(arena, *line, n), ret) < 0)
-                return false;
-        *line += n;
-        return true;
-}
-
 /* Takes "8:", "8-:" or "8-13:" off *LINE; returns false if it begins with none of these. */
-static bool take_range(Arena *arena, const char **line, uint64_t *ret_first, uint64_t *ret_last) {
-        if (!take_number(arena, line, ret_first))
+static bool take_range(const char **line, uint64_t *ret_first, uint64_t *ret_last) {
+        if (take_digits(line, ret_first) < 0)
                 return false;
         *ret_last = *ret_first;
         if (**line == '-') {
                 *ret_last = UINT64_MAX;
-                if (*++*line != ':' && !take_number(arena, line, ret_last))
+                if (*++*line != ':' && take_digits(line, ret_last) < 0)
                         return false;
         }
         return *(*line)++ == ':' && *ret_last >= *ret_first;
@@ -50,7 +40,7 @@ void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *pa
 
                 if (*line == '#' || *text_strip(arena, line) == '\0')
                         continue;
-                if ((*line == '-' || take_range(arena, &option, &first, &last)) && *option == '-') {
+                if ((*line == '-' || take_range(&option, &first, &last)) && *option == '-') {
                         if (first <= major && major <= last)
                                 *vec_push(arena, ret) =
                                         (JvmOption){text_strip(arena, option),
