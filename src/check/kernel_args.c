@@ -161,14 +161,13 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         const char *to = format_pages(adviser, page_size_bytes, is_merged);
 
         VEC_FOREACH(phrase, &adviser->line->phrases) {
-                const typeof(*adviser->line->pages.items) *pages =
-                        VEC_FIND(each, &adviser->line->pages, text_equals(each->words, *phrase));
+                const typeof(*adviser->line->pages.items) *pages = VEC_FIND(
+                        each, &adviser->line->pages, text_equals(each->words, phrase->words));
 
-                if ((pages ? pages->page_size_bytes : kernel_phrase_size_bytes(*phrase)) !=
-                    page_size_bytes)
+                if ((pages ? pages->page_size_bytes : phrase->page_size_bytes) != page_size_bytes)
                         continue;
-                if (!text_equals(*phrase, to))
-                        add_change(adviser, &(KernelChange){.from = *phrase, .to = to});
+                if (!text_equals(phrase->words, to))
+                        add_change(adviser, &(KernelChange){.from = phrase->words, .to = to});
                 to = NULL;
         }
         if (to)
@@ -321,10 +320,9 @@ KernelAdvice *kernel_args_advise(Arena *arena, const Config *config, const Topol
         VEC_FOREACH(pool, &advice->pools)
                 pool->is_run_time = is_spread(&adviser) || is_from_cma(&adviser) ||
                                     is_of_firmware(&adviser, pool);
-        VEC_FOREACH(phrase, &adviser.line->phrases) {
-                *vec_push(arena, &advice->phrases) = *phrase;
-                text_add_word(&present, *phrase);
-        }
+        advice->phrases = adviser.line->phrases;
+        VEC_FOREACH(phrase, &advice->phrases)
+                text_add_word(&present, phrase->words);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 text_add_word(&wanted, format_pages(&adviser, size->bytes, false));
         advice->present = text_string(&present);

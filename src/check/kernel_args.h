@@ -31,7 +31,7 @@ typedef struct KernelAdvice {
         KernelVerdict verdict;
         const char *wanted;  /* "hugepagesz=1G hugepages=0:2,1:4"; "": none */
         const char *present; /* the phrases of the line, joined */
-        VEC(const char *) phrases;
+        KernelPhrases phrases;
         VEC(AdvisedPool) pools;
         KernelChanges changes;
         Diags problems;

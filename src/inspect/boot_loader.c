@@ -131,14 +131,14 @@ static const char *grubby_command(Arena *arena, const KernelAdvice *advice) {
         VEC_FOREACH(phrase, &advice->phrases) {
                 const KernelChange *change =
                         VEC_FIND(each, &advice->changes,
-                                 !each->is_unclear && text_equals(each->from, *phrase));
+                                 !each->is_unclear && text_equals(each->from, phrase->words));
 
-                bool is_pages = text_starts_with(*phrase, "hugepages");
+                bool is_pages = text_starts_with(phrase->words, "hugepages");
 
                 if (change)
-                        text_add_word(is_pages ? &pages : &remove, *phrase);
+                        text_add_word(is_pages ? &pages : &remove, phrase->words);
                 if (change || is_pages)
-                        text_add_word(&add, change ? change->to : *phrase);
+                        text_add_word(&add, change ? change->to : phrase->words);
         }
         VEC_FOREACH(change, &advice->changes)
                 if (!change->from)

@@ -12,28 +12,18 @@ typedef struct Reader {
         KernelLine *line;
         const Topology *topology;
         const char *file;
-        uint64_t default_bytes;  /* size of a hugepages= before any size */
-        uint64_t current_bytes;  /* 0: no size precedes */
-        uint64_t last_bytes;     /* size of the last hugepages= */
-        bool has_last;           /* there was a hugepages= */
-        bool is_size_valid;      /* the last size is valid */
-        bool has_default;        /* default_hugepagesz= precedes */
-        bool can_judge_nodes;    /* this line will boot with the nodes seen now */
-        const char *size_phrase; /* a hugepagesz= still without its hugepages= */
-        IdSet sizes;             /* named so far, by index in the topology */
+        uint64_t default_bytes;   /* size of a hugepages= before any size */
+        uint64_t current_bytes;   /* 0: no size precedes */
+        uint64_t last_bytes;      /* size of the last hugepages= */
+        bool has_last;            /* there was a hugepages= */
+        bool is_size_valid;       /* the last size is valid */
+        bool has_default;         /* default_hugepagesz= precedes */
+        bool can_judge_nodes;     /* this line will boot with the nodes seen now */
+        KernelPhrase size_phrase; /* a hugepagesz= still without its hugepages= */
+        IdSet sizes;              /* named so far, by index in the topology */
 } Reader;
 
 /* ---- words ---- */
-
-/* Takes a decimal number off *AT. Returns false if there is none, or it does not fit. */
-static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
-        size_t length = strspn(*at, "0123456789");
-
-        if (parse_u64(arena_strndup(arena, *at, length), ret) < 0)
-                return false;
-        *at += length;
-        return true;
-}
 
 /* The kernel removes a quote at the start of a word or value, and then one at its end. */
 static char *unquote(Arena *arena, const char *string) {
@@ -102,18 +92,18 @@ static void reject_duplicate(Reader *reader, const char *words) {
                duplicate_remedy);
 }
 
-static void add_phrase(Reader *reader, const char *words) {
-        *vec_push(reader->arena, &reader->line->phrases) = words;
+static void add_phrase(Reader *reader, const char *words, uint64_t page_size_bytes) {
+        *vec_push(reader->arena, &reader->line->phrases) = (KernelPhrase){words, page_size_bytes};
 }
 
 /* Ends a hugepagesz= that no hugepages= followed. */
 static void end_size_phrase(Reader *reader) {
-        if (!reader->size_phrase)
+        if (!reader->size_phrase.words)
                 return;
-        add_phrase(reader, reader->size_phrase);
+        add_phrase(reader, reader->size_phrase.words, reader->size_phrase.page_size_bytes);
         if (!reader->is_size_valid)
-                add_repair(reader, &(KernelChange){.from = reader->size_phrase});
-        reader->size_phrase = NULL;
+                add_repair(reader, &(KernelChange){.from = reader->size_phrase.words});
+        reader->size_phrase = (KernelPhrase){};
 }
 
 /* ---- sizes ---- */
@@ -165,7 +155,7 @@ static void name_size(Reader *reader, int index) {
 
 static void take_size(Reader *reader, const KernelArgument *argument) {
         end_size_phrase(reader);
-        reader->size_phrase = argument->word;
+        reader->size_phrase = (KernelPhrase){argument->word, parse_memory(argument->value)};
         reader->is_size_valid = false;
         int index = judge_size(reader, argument);
 
@@ -187,7 +177,7 @@ static void take_default_size(Reader *reader, const KernelArgument *argument) {
         int index;
 
         end_size_phrase(reader);
-        add_phrase(reader, argument->word);
+        add_phrase(reader, argument->word, 0);
         reader->is_size_valid = false;
         if (reader->has_default)
                 reject_duplicate(reader, argument->word);
@@ -242,7 +232,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         uint64_t node, count;
         IdSet online = {};
 
-        if (!value || !take_decimal(arena, &at, &pages->pages))
+        if (!value || take_digits(&at, &pages->pages) < 0)
                 return is_none;
         pages->is_per_node = *at == ':';
         if (!pages->is_per_node)
@@ -252,7 +242,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         ARRAY_FOREACH(each, topology->nodes, topology->n_nodes)
                 id_set_add(&online, each->id);
         for (at = value;; at++) {
-                if (!take_decimal(arena, &at, &node) || *at++ != ':')
+                if (take_digits(&at, &node) < 0 || *at++ != ':')
                         return is_none;
                 if (node >= ID_SET_MAX ||
                     (reader->can_judge_nodes && !id_set_has(&online, (unsigned) node)))
@@ -266,7 +256,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
                                         node),
                                 arena_printf(arena, "name only nodes of %s",
                                              id_set_format(arena, &online))};
-                if (!take_decimal(arena, &at, &count))
+                if (take_digits(&at, &count) < 0)
                         return is_none;
                 pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
                 pages->pages = add_saturated(pages->pages, count);
@@ -310,11 +300,11 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
                 .is_default_size = reader->current_bytes == 0,
         };
 
-        if (reader->size_phrase)
-                pages.words =
-                        arena_printf(reader->arena, "%s %s", reader->size_phrase, argument->word);
-        reader->size_phrase = NULL;
-        add_phrase(reader, pages.words);
+        if (reader->size_phrase.words)
+                pages.words = arena_printf(reader->arena, "%s %s", reader->size_phrase.words,
+                                           argument->word);
+        add_phrase(reader, pages.words, reader->size_phrase.page_size_bytes);
+        reader->size_phrase = (KernelPhrase){};
         if (!reader->is_size_valid) {
                 /* The error was reported for the size; the repair covers both. */
                 reader->is_size_valid = true;
@@ -340,7 +330,7 @@ static void judge_same_size(Reader *reader) {
 /* ---- other arguments ---- */
 
 static void take_thp(Reader *reader, const KernelArgument *argument) {
-        add_phrase(reader, argument->word);
+        add_phrase(reader, argument->word, 0);
         if (!TEXT_IS_ANY(argument->value, "always", "madvise", "never"))
                 reject(reader, PROBLEM_CMDLINE_BAD_VALUE,
                        &(KernelChange){.from = argument->word, .is_unclear = true},
@@ -384,7 +374,7 @@ static void take_argument(Reader *reader, const KernelArgument *argument) {
         if (row && row->take)
                 row->take(reader, argument);
         else if (row)
-                add_phrase(reader, argument->word);
+                add_phrase(reader, argument->word, 0);
 }
 
 static bool has_numa_off(const KernelArguments *arguments) {
@@ -411,14 +401,6 @@ static void judge_numa(Reader *reader) {
 }
 
 /* ---- the line ---- */
-
-uint64_t kernel_phrase_size_bytes(const char *phrase) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        KernelArguments arguments = parse_arguments(arena, phrase);
-        const KernelArgument *size = kernel_argument_find(&arguments, "hugepagesz");
-
-        return size ? parse_memory(size->value) : 0;
-}
 
 uint64_t kernel_line_pmd_bytes(const Topology *topology) {
         CLEANUP(arena_freep) Arena *arena = arena_new();

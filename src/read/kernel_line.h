@@ -30,6 +30,14 @@ typedef struct KernelPages {
         size_t n_nodes;
 } KernelPages;
 
+/* Relevant words that belong together. */
+typedef struct KernelPhrase {
+        const char *words;        /* "hugepagesz=1G hugepages=4", "numa=off" */
+        uint64_t page_size_bytes; /* that hugepagesz= names; 0: none */
+} KernelPhrase;
+
+typedef VEC(KernelPhrase) KernelPhrases;
+
 /* One change to a command line. */
 typedef struct KernelChange {
         const char *from; /* NULL: add `to` */
@@ -43,10 +51,9 @@ typedef VEC(KernelChange) KernelChanges;
 typedef struct KernelLine {
         KernelArguments arguments;
         VEC(KernelPages) pages; /* what the kernel accepts; `problems` has what it drops */
-        VEC(const char *)
-        phrases;               /* all relevant words: "hugepagesz=1G hugepages=4", "numa=off" */
-        Diags problems;        /* `key` is the words concerned */
-        KernelChanges repairs; /* of the errors */
+        KernelPhrases phrases;  /* of all relevant words */
+        Diags problems;         /* `key` is the words concerned */
+        KernelChanges repairs;  /* of the errors */
 } KernelLine;
 
 /* Reads LINE, which is in FILE (for problems), and checks it against the nodes and page sizes of TOPOLOGY. */
@@ -66,9 +73,6 @@ bool kernel_is_power(const Topology *topology);
 
 /* Returns why the kernel does not support node numbers in hugepages=; NULL: it does, or that is not known. */
 const char *kernel_no_node_counts(Arena *arena, const Topology *topology);
-
-/* Returns the size that hugepagesz= names in PHRASE, or 0 if it names none. */
-uint64_t kernel_phrase_size_bytes(const char *phrase);
 
 /* Parses a number as the kernel and its sysctls do (base 0: decimal, octal, hexadecimal); anything may follow it.
  * Returns -EINVAL if there is no number, -ERANGE if it does not fit. */

@@ -23,7 +23,7 @@ static KernelAdvice advice_of(Arena *arena, const char *phrases, const KernelCha
         char *phrase;
 
         while ((phrase = text_next_word(arena, &phrases, "|")))
-                *vec_push(arena, &advice.phrases) = phrase;
+                *vec_push(arena, &advice.phrases) = (KernelPhrase){.words = phrase};
         for (size_t i = 0; i < n; i++)
                 *vec_push(arena, &advice.changes) = changes[i];
         return advice;
