@@ -11,7 +11,6 @@
 #include "host/mounts.h"
 #include "host/unit_facts.h"
 #include "inspect/gather.h"
-#include "inspect/oracle_files.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"

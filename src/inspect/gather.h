@@ -6,6 +6,7 @@
 
 #include "demand/figures.h"
 #include "host/host_sources.h"
+#include "read/overlay.h"
 
 typedef struct OwnerGatherer {
         Gatherer gatherer; /* give a pointer to this */
@@ -16,6 +17,10 @@ typedef struct OwnerGatherer {
 
 /* ROOT must outlive the gatherer. */
 OwnerGatherer gather_as_owner(const Root *root);
+
+/* Overlays each oratab of the running host, Oracle's list of instances, with its text, which is read as its owner. On a
+ * captured host oratab is read unchanged. */
+void gather_oratab(const Root *root, Arena *arena, Overlay *overlay);
 
 /* Returns whether files of the databases could not be read for lack of permission. */
 bool gather_was_denied(const Figures *figures);

@@ -11,7 +11,6 @@
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "inspect/gather.h"
-#include "inspect/oracle_files.h"
 #include "inspect/pages/page_users.h"
 #include "inspect/pages/server_look.h"
 #include "inspect/process_files.h"
@@ -45,7 +44,7 @@ static const Suggestions *suggestions_find(Command *command) {
                               (*engine)->servers && text_has_word((*engine)->servers,
                                                                   finder_program(arena, process))))
                         process->mapped_bytes = server_mapped_bytes(command->root, process->pid);
-        oracle_files_add(command->root, arena, &overlay);
+        gather_oratab(command->root, arena, &overlay);
         const SuggestInput input = {
                 .arena = arena,
                 .config = read_config(command),
