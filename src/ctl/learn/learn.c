@@ -53,25 +53,20 @@ static bool is_running(const Command *command, const InstanceConfig *instance) {
 
 /* ---- the server's own word ---- */
 
-typedef struct Asking {
-        Command *command;
-        uint64_t deadline_usec; /* for all questions together */
-} Asking;
-
-static const char *run_question(const Asking *asking, const Question *question,
+/* DEADLINE_USEC is that of all questions together. */
+static const char *run_question(Command *command, uint64_t deadline_usec, const Question *question,
                                 const char *config_file, char **ret_output) {
-        uint64_t left = deadline_left_usec(asking->deadline_usec);
+        uint64_t left = deadline_left_usec(deadline_usec);
 
         if (left == 0)
                 return "no time was left to ask it";
-        return ask(asking->command->root, asking->command->arena, question, config_file, left,
-                   ret_output);
+        return ask(command->root, command->arena, question, config_file, left, ret_output);
 }
 
 /* Asks the server, whose answers are exact and replace the formula's. If one question fails, the others are not asked. */
-static void ask_sizes(const Asking *asking, Lesson *lesson) {
+static void ask_sizes(Command *command, uint64_t deadline_usec, Lesson *lesson) {
         const EngineReader *reader = engine_reader(lesson->instance->engine);
-        Arena *arena = asking->command->arena;
+        Arena *arena = command->arena;
         Figures asked = {};
 
         VEC_FOREACH(figure, &lesson->figures) {
@@ -84,7 +79,8 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
                 if (!reader->ask || !reader->ask(arena, gathered, page_size_bytes, &question))
                         return;
                 exact.sizing = (Sizing){.page_size_bytes = page_size_bytes};
-                lesson->unasked = run_question(asking, &question, gathered->config_file, &output)
+                lesson->unasked = run_question(command, deadline_usec, &question,
+                                               gathered->config_file, &output)
                                           ?: reader->answer(arena, gathered, output,
                                                             page_size_bytes, &exact.sizing);
                 if (lesson->unasked)
@@ -98,8 +94,9 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
 /* ---- lesson out ---- */
 
 /* If the formula fails, the server is asked, without the settings that were read in part. */
-static void ask_all_the_same(const Asking *asking, const Topology *topology, Lesson *lesson) {
-        Arena *arena = asking->command->arena;
+static void ask_all_the_same(Command *command, uint64_t deadline_usec, const Topology *topology,
+                             Lesson *lesson) {
+        Arena *arena = command->arena;
         Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
         Lesson asked = *lesson;
         const uint64_t *sizes;
@@ -113,7 +110,7 @@ static void ask_all_the_same(const Asking *asking, const Topology *topology, Les
                 *vec_push(arena, &asked.figures) = (Figure){.instance = lesson->instance->name,
                                                             .gathered = bare,
                                                             .sizing = {.page_size_bytes = *size}};
-        ask_sizes(asking, &asked);
+        ask_sizes(command, deadline_usec, &asked);
         if (asked.unasked)
                 lesson->wrong = arena_printf(arena, "%s; and the server did not answer: %s",
                                              lesson->wrong, asked.unasked);
@@ -129,7 +126,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         const Engine *engine = instance->engine;
         HostSources sources = host_sources(command->root, arena);
         OwnerGatherer owner = gather_as_owner(command->root);
-        const Asking asking = {command, deadline_in(timeout_usec)};
+        uint64_t deadline_usec = deadline_in(timeout_usec);
         Lesson lesson = {.instance = instance};
 
         if (!instance_learns_size(instance)) {
@@ -138,14 +135,14 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
                 char *output = NULL;
 
                 version_ask(arena, engine, &target, &sources.sources, NULL, &question);
-                lesson.wrong = run_question(&asking, &question, NULL, &output)
+                lesson.wrong = run_question(command, deadline_usec, &question, NULL, &output)
                                        ?: version_answer(arena, output,
                                                          engine_reader(engine)->version_mark,
                                                          &lesson.version);
                 return lesson;
         }
         /* The sizes by the formula, from the database's files. */
-        owner.deadline_usec = asking.deadline_usec;
+        owner.deadline_usec = deadline_usec;
         if (engine->has_auto)
                 figures_add(arena, instance, topology, &owner.gatherer, &lesson.figures);
         VEC_FOREACH(figure, &lesson.figures) {
@@ -162,9 +159,9 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
         lesson.is_of_running = is_running(command, instance);
         if (engine->can_be_asked && !lesson.is_of_running) {
                 if (!lesson.wrong)
-                        ask_sizes(&asking, &lesson);
+                        ask_sizes(command, deadline_usec, &lesson);
                 else if (lesson.gathered)
-                        ask_all_the_same(&asking, topology, &lesson);
+                        ask_all_the_same(command, deadline_usec, topology, &lesson);
         } else if (engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
         }
