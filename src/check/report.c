@@ -12,11 +12,11 @@ static void add_findings(Arena *arena, Report *report) {
         FindingList all = {};
 
         diags_add_all(&problems, &report->status->problems);
-        VEC_FOREACH(proof, &report->proofs->list)
+        VEC_FOREACH(proof, &report->proofs.list)
                 proof_add_problems(proof, SEVERITY_ERROR, &problems);
         VEC_FOREACH(problem, &problems.list)
                 *vec_push(arena, &all) = (Finding){.diag = *problem};
-        vec_push_all(arena, &all, &report->checked->list);
+        vec_push_all(arena, &all, &report->checked.list);
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
                 VEC_FOREACH(finding, &all) {
                         const Diag *diag = &finding->diag;
@@ -47,11 +47,11 @@ static void judge_all(Arena *arena, Report *report) {
         uint64_t n_degraded =
                 ARRAY_SUM(each, status->instances, status->n_instances,
                           verdict_lets_start(each->verdict) && each->verdict != VERDICT_READY);
-        uint64_t n_wrong = VEC_SUM(proof, &report->proofs->list,
+        uint64_t n_wrong = VEC_SUM(proof, &report->proofs.list,
                                    proof->outcome != OUTCOME_UNKNOWN && !proof->is_as_planned);
         uint64_t n_unknown =
-                VEC_SUM(proof, &report->proofs->list, proof->outcome == OUTCOME_UNKNOWN);
-        uint64_t n_hurting = findings_count_hurting(report->checked);
+                VEC_SUM(proof, &report->proofs.list, proof->outcome == OUTCOME_UNKNOWN);
+        uint64_t n_hurting = findings_count_hurting(&report->checked);
         Text text = text_in(arena);
 
         if (report->status->n_instances == 0) {
@@ -99,11 +99,11 @@ static void add_left_out(Arena *arena, Report *report) {
         if (!report->when)
                 leave_out(arena, report, "Date and time",
                           "this is a captured host, and the time of its capture is not known");
-        if (report->view->no_before)
-                leave_out(arena, report, "Pages before hugeplan", report->view->no_before);
-        if (report->view->history->missing)
-                leave_out(arena, report, "History", report->view->history->missing);
-        VEC_FOREACH(proof, &report->proofs->list) {
+        if (report->view.no_before)
+                leave_out(arena, report, "Pages before hugeplan", report->view.no_before);
+        if (report->view.history->missing)
+                leave_out(arena, report, "History", report->view.history->missing);
+        VEC_FOREACH(proof, &report->proofs.list) {
                 /* The reason of an unknown outcome is among the findings. */
                 if (proof->outcome == OUTCOME_UNKNOWN)
                         continue;
@@ -119,7 +119,7 @@ static void add_left_out(Arena *arena, Report *report) {
 }
 
 void report_judge(Arena *arena, Report *report) {
-        report->wasted_bytes = VEC_SUM(row, &report->proofs->waste,
+        report->wasted_bytes = VEC_SUM(row, &report->proofs.waste,
                                        mul_saturated(row->pages, row->page_size_bytes));
         add_findings(arena, report);
         judge_all(arena, report);

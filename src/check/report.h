@@ -22,10 +22,10 @@ typedef struct Report {
         const char *host; /* the host's name; NULL: not known */
         const char *when; /* as text; NULL: not known */
         const Status *status;
-        const Proofs *proofs;
-        const Findings *checked; /* the findings of `check` */
+        Proofs proofs;
+        Findings checked; /* the findings of `check` */
         /* From the files, which may be newer than STATUS. With suggestions, this is the first look at a host. */
-        const HostView *view;
+        HostView view;
         /* What report_judge() makes of these: */
         ReportVerdict verdict;
         const char *sentence; /* explains the verdict */

@@ -42,7 +42,7 @@ json_t *setting_to_json(Arena *arena, const Setting *setting) {
 static const Setting *main_setting(const Report *report, const InstanceConfig *config) {
         const char *name = config->engine->memory_setting;
         const Figure *figure =
-                name ? VEC_FIND(each, report->view->figures,
+                name ? VEC_FIND(each, report->view.figures,
                                 text_equals(each->instance, config->name) && each->gathered)
                      : NULL;
 
@@ -52,7 +52,7 @@ static const Setting *main_setting(const Report *report, const InstanceConfig *c
 static json_t *size_to_json(Arena *arena, const Report *report, const StatusInstance *instance,
                             const InstanceConfig *config) {
         bool is_valid = !config->refusal && config->engine->reserves;
-        const PlanInstance *planned = plan_find(report->view->plan, instance->name);
+        const PlanInstance *planned = plan_find(report->view.plan, instance->name);
         bool is_auto = is_valid && config->memory_kind == MEMORY_AUTO;
         /* With the page size of the instance; NULL: not known. */
         const DemandOption *option =
@@ -90,7 +90,7 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 [REPORT_ATTENTION] = "attention",
                 [REPORT_NOT_AS_PLANNED] = "not-as-planned",
         };
-        const HostView *view = report->view;
+        const HostView *view = &report->view;
         const Status *now = report->status;
         json_t *status = status_to_json(now, false);
         json_t *nodes = json_array(), *findings = json_array();
@@ -137,7 +137,7 @@ json_t *report_to_json(Arena *arena, const Report *report) {
                 view->history->missing ? json_null()
                                        : VEC_TO_JSON(entry, view->history, entry_to_json(entry)),
                 "leftOut", VEC_TO_JSON(sentence, &report->left_out, json_string(*sentence)),
-                "status", status, "verify", proofs_to_json(report->proofs));
+                "status", status, "verify", proofs_to_json(&report->proofs));
 }
 
 /* ---- the page ---- */

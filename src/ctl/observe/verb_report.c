@@ -37,26 +37,18 @@ static bool may_write(Arena *arena, const char *path) {
 static Report *look_at_all(Command *command) {
         Arena *arena = command->arena;
         Report *report = ARENA_NEW(arena, Report);
-        HostView *view = ARENA_NEW(arena, HostView);
-        Findings *findings = ARENA_NEW(arena, Findings);
-        Proofs *proofs = ARENA_NEW(arena, Proofs);
+        HostView *view = &report->view;
         const char *host = probe_text(command->root, arena, PATH_HOST_NAME);
         char zone[16] = "";
         struct tm local;
-        const Status *status = status_now(command, NULL);
 
-        *proofs = observe(command, status, NULL);
-        *findings = findings_now(command, status, &proofs->list, view);
+        report->host = *host ? host : NULL;
+        report->status = status_now(command, NULL);
+        report->proofs = observe(command, report->status, NULL);
+        report->checked = findings_now(command, report->status, &report->proofs.list, view);
         view->history = journal_read(command);
         view->tables_bytes = probe_page_tables(command->root, arena);
-        first_look_add(command, status, view);
-        *report = (Report){
-                .host = *host ? host : NULL,
-                .status = status,
-                .proofs = proofs,
-                .checked = findings,
-                .view = view,
-        };
+        first_look_add(command, report->status, view);
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
         time_t now = (time_t) (now_usec / USEC_PER_SEC);
 

@@ -31,9 +31,9 @@ static const Report *judge(Scene *scene) {
                 .host = scene->is_captured ? NULL : "db7",
                 .when = scene->is_captured ? NULL : "now",
                 .status = &scene->status,
-                .proofs = &scene->proofs,
-                .checked = &scene->findings,
-                .view = &scene->view,
+                .proofs = scene->proofs,
+                .checked = scene->findings,
+                .view = scene->view,
         };
         report_judge(scene->arena, &scene->report);
         return &scene->report;
