@@ -144,9 +144,17 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
                         json_pack("{ss?}", "transparentHugePages",
                                   preference == THP_AUTO ? NULL : thp_policy_name(preference)));
                 print_json(command, json);
-        } else {
-                fputs(render_thp_preference(command->arena, engine, version, preference), stdout);
+                return EXIT_DONE;
         }
+        printf("%s%s%s takes no reserved huge pages, and ", engine->title, version ? " " : "",
+               version ? version : "");
+        if (preference == THP_AUTO)
+                puts("manages transparent huge pages itself");
+        else
+                printf("prefers transparent huge pages '%s'%s\n", thp_policy_name(preference),
+                       engine->thp_changed_in.n_known > 0 && !version
+                               ? ", which depends on its version (--engine-version=)"
+                               : "");
         return EXIT_DONE;
 }
 

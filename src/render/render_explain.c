@@ -49,32 +49,12 @@ char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *opt
         return text.string;
 }
 
-/* ---- a preference for transparent huge pages ---- */
+/* ---- the database's settings, and what was learned ---- */
 
 /* "MongoDB 8.0.4" */
 static const char *title_of(Arena *arena, const Engine *engine, const char *version) {
         return version ? arena_printf(arena, "%s %s", engine->title, version) : engine->title;
 }
-
-char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
-                            ThpPolicy preference) {
-        const char *title = title_of(arena, engine, version);
-
-        if (preference == THP_AUTO)
-                return arena_printf(
-                        arena,
-                        "%s takes no reserved huge pages, and manages transparent huge pages itself\n",
-                        title);
-        return arena_printf(
-                arena,
-                "%s takes no reserved huge pages, and prefers transparent huge pages '%s'%s\n",
-                title, thp_policy_name(preference),
-                engine->thp_changed_in.n_known > 0 && !version
-                        ? ", which depends on its version (--engine-version=)"
-                        : "");
-}
-
-/* ---- the database's settings, and what was learned ---- */
 
 /* Adds the effective value of each setting, as the product reads its files. */
 static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {

@@ -48,10 +48,6 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
 /* Returns a derivation alone, as `size` prints it. */
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);
 
-/* Returns the preference for transparent huge pages of an engine that reserves nothing. VERSION may be NULL. */
-char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
-                            ThpPolicy preference);
-
 /* Returns a database's setting; null for NULL. */
 json_t *setting_to_json(Arena *arena, const Setting *setting);
 
