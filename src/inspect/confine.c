@@ -372,20 +372,10 @@ static void run_errand(void *userdata, int output) {
 
         if (errand->is_recorded)
                 answer = json_pack("[oo]", answer, recording_to_json(arena, &recording));
-        char *text = json_dumps(answer, JSON_COMPACT);
+        FILE *stream = fdopen(output, "w");
 
-        if (!text)
+        if (!stream || json_dumpf(answer, stream, JSON_COMPACT) < 0 || fclose(stream) != 0)
                 _exit(1);
-        for (size_t left = strlen(text); left > 0;) {
-                ssize_t n = write(output, text, left);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        _exit(1);
-                text += n;
-                left -= (size_t) n;
-        }
 }
 
 const char *reader_ask(const Root *root, Arena *arena, const Person *person, uint64_t timeout_usec,
