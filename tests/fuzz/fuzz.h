@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Shared by the fuzzers: the entry point that libFuzzer and replay.c call, assertions, and texts. */
+/* Shared by the fuzzers: the entry point that libFuzzer and replay.c call, assertions, and texts.
+ *
+ *     FUZZ(arena, data, size) {
+ *             require(parse(arena, data, size) == 0);
+ *     } */
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -11,6 +15,28 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is done with each input; ARENA is its own. */
+#define FUZZ(arena, data, size)                                           \
+        static void fuzz(Arena *arena, const uint8_t *data, size_t size); \
+                                                                          \
+        int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {      \
+                CLEANUP(arena_freep) Arena *own = arena_new();            \
+                                                                          \
+                fuzz(own, bytes, n);                                      \
+                return 0;                                                 \
+        }                                                                 \
+                                                                          \
+        static void fuzz(Arena *arena UNUSED, const uint8_t *data UNUSED, size_t size UNUSED)
+
+/* Of what is made once for all inputs. */
+static inline Arena *fuzz_lasting(void) {
+        static Arena *arena;
+
+        if (!arena)
+                arena = arena_new();
+        return arena;
+}
 
 static inline void require_at(bool holds, const char *what, const char *file, int line) {
         if (holds)

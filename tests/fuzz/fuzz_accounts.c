@@ -40,8 +40,7 @@ static void check_limits(Arena *arena, const Sources *sources) {
         require(!facts->remove_ipc || facts->remove_ipc->line > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         const Sources *sources = test_sources_unpack(arena, data, size);
         const Accounts accounts = accounts_read(arena, sources);
 
@@ -58,5 +57,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 require(!account_has_member(arena, group, ""));
         }
         check_limits(arena, sources);
-        return 0;
 }

@@ -19,12 +19,6 @@
 
 static const uint64_t page_sizes[] = {GIB, 2 * MIB};
 
-static Arena *lasting;
-
-static void free_lasting(void) {
-        lasting = arena_free(lasting);
-}
-
 /* ---- gathered settings ---- */
 
 static void check_settings(const Settings *settings) {
@@ -65,12 +59,9 @@ static void check_round_trip(Arena *arena, const Gathered *gathered) {
 static const InstanceConfig *instance_before(void) {
         static const InstanceConfig *instance;
 
-        if (!instance) {
-                lasting = arena_new();
-                atexit(free_lasting);
-                instance =
-                        config_find(config_make(lasting, "20-pg.conf", INSTANCE_TEXT, NULL), "pg");
-        }
+        if (!instance)
+                instance = config_find(
+                        config_make(fuzz_lasting(), "20-pg.conf", INSTANCE_TEXT, NULL), "pg");
         return instance;
 }
 
@@ -176,11 +167,9 @@ static void read_size(Arena *arena, const char *output) {
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
+FUZZ(arena, data, size) {
         if (size == 0)
-                return 0;
+                return;
         if (strchr("fl", *data))
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
@@ -199,5 +188,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         require_printable(version);
                 }
         }
-        return 0;
 }

@@ -66,8 +66,7 @@ static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledge
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         json_t *json = json_loadb((const char *) data, size, JSON_REJECT_DUPLICATES, NULL);
         BootGuard guard = {};
 
@@ -90,5 +89,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         ledger->guard = LEDGER_GUARD_OPEN;
         require(boot_guard_succeed(arena, &guard, ledger) && guard.failed_boots == 0);
         check_round_trip(arena, &guard);
-        return 0;
 }

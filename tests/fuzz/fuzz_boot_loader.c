@@ -34,8 +34,7 @@ static void check_advice(Arena *arena, const BootLoader *loader, const KernelAdv
         require(steps.n == 0 || advice->verdict == KERNEL_LINE_CHANGE);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         CLEANUP(root_freep) Root *root = model_root_new(NULL);
         const TestFiles files = test_files_unpack(arena, data, size);
         const Config *config = config_line(arena, "db Pages=1G:3 Placement=0-1");
@@ -52,5 +51,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         require(*boot_loader_names[loader.kind].name && *boot_loader_names[loader.kind].title);
         check_advice(arena, &loader, kernel_args_advise(arena, config, topology, plan));
-        return 0;
 }

@@ -147,8 +147,7 @@ uid_t varlink_call_peer_uid(const VarlinkCall *call) {
         return 26;
 }
 
-pid_t varlink_call_peer_pid(const VarlinkCall *call) {
-        (void) call;
+pid_t varlink_call_peer_pid(const VarlinkCall *call UNUSED) {
         return stage.is_in_unit ? (pid_t) kernel_pid(kernel_self(stage.kernel)) : 1;
 }
 
@@ -162,9 +161,7 @@ const Look *keeper_look(const Keeper *keeper) {
         return keeper->look;
 }
 
-Look *keeper_look_ahead(const Keeper *keeper, Arena *arena, Diags *falls) {
-        (void) arena;
-        (void) falls;
+Look *keeper_look_ahead(const Keeper *keeper, Arena *arena UNUSED, Diags *falls UNUSED) {
         return keeper->look;
 }
 
@@ -172,8 +169,7 @@ bool keeper_is_working(const Keeper *keeper) {
         return keeper->is_working;
 }
 
-bool keeper_is_held_back(const Keeper *keeper) {
-        (void) keeper;
+bool keeper_is_held_back(const Keeper *keeper UNUSED) {
         return false;
 }
 
@@ -186,14 +182,12 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate) {
         require(config_find(keeper->config, gate->instance) && gate->run);
 }
 
-void keeper_end_gates(Keeper *keeper, GateView *view) {
-        (void) keeper;
+void keeper_end_gates(Keeper *keeper UNUSED, GateView *view) {
         *view = (GateView){};
 }
 
-GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
+GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try UNUSED,
                            StatusInstance *ret_instance, Reason *ret_reason) {
-        (void) may_try;
         require(config_find(keeper->config, gate->instance) && gate->run);
         require(!gate->is_starting || *gate->run);
         view->status = keeper->status;
@@ -204,13 +198,12 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         return keeper->answer;
 }
 
-void keeper_abandon_gate(Keeper *keeper, const Gate *gate) {
-        (void) keeper;
+void keeper_abandon_gate(Keeper *keeper UNUSED, const Gate *gate) {
         require(gate->has_begun);
 }
 
-void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
-        (void) view;
+void keeper_time_out_gate(Keeper *keeper, GateView *view UNUSED, const Gate *gate,
+                          const Reason *reason) {
         require(config_find(keeper->config, gate->instance) && reason->text);
 }
 
@@ -218,13 +211,11 @@ KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
         return (KeeperReloadResult){.state = keeper->reload, .problems = diags_in(keeper->arena)};
 }
 
-PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
-        (void) keeper, (void) arena;
+PoolChanges keeper_pool_changes(const Keeper *keeper UNUSED, Arena *arena UNUSED) {
         return (PoolChanges){};
 }
 
-void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
-        (void) now_usec;
+void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec UNUSED) {
         require(config_find(keeper->config, instance) != NULL);
 }
 
@@ -254,9 +245,8 @@ const Config *manager_files(Manager *manager) {
 }
 
 /* The stored text has the same pages. */
-uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learned *learned,
-                       bool is_preference, StoreHandler handler, void *userdata) {
-        (void) store, (void) userdata, (void) is_preference;
+uint64_t store_learned(Store *store UNUSED, const InstanceConfig *instance, const Learned *learned,
+                       bool is_preference UNUSED, StoreHandler handler, void *userdata UNUSED) {
         require(instance_is_learning(instance) && learned->pages.n == 1);
         if (handler)
                 stage.on_stored = handler;
@@ -278,56 +268,40 @@ bool manager_is_retrying(const Manager *manager) {
         return loop_is_set(&manager->rounds.retry);
 }
 
-void manager_work(Manager *manager) {
-        (void) manager;
+void manager_work(Manager *manager UNUSED) {
 }
 
 void manager_begin_round(Manager *manager, KeeperCause cause UNUSED) {
         require(!manager->keeper->is_working);
 }
 
-void manager_reload(Manager *manager, bool is_forced) {
-        (void) manager, (void) is_forced;
+void manager_reload(Manager *manager UNUSED, bool is_forced UNUSED) {
 }
 
 void units_follow_host(Units *units) {
         require(!units->reread);
 }
 
-void units_refresh(Units *units) {
-        (void) units;
+void units_refresh(Units *units UNUSED) {
 }
 
-void watch_expect_repair(Watch *watch) {
-        (void) watch;
+void watch_expect_repair(Watch *watch UNUSED) {
 }
 
-void boot_note_caller(Boot *boot, pid_t pid) {
-        (void) boot;
-        (void) pid;
+void boot_note_caller(Boot *boot UNUSED, pid_t pid UNUSED) {
 }
 
-void watch_forget_unit(Watch *watch, const char *unit) {
-        (void) watch;
+void watch_forget_unit(Watch *watch UNUSED, const char *unit) {
         require(unit != NULL);
 }
 
-void watch_note_start(Watch *watch) {
-        (void) watch;
+void watch_note_start(Watch *watch UNUSED) {
 }
 
-void watch_refresh_units(Watch *watch) {
-        (void) watch;
+void watch_refresh_units(Watch *watch UNUSED) {
 }
 
 /* ---- the stage ---- */
-
-static void end_stage(void) {
-        loop_free(stage.manager.loop);
-        arena_free(stage.keeper.arena);
-        root_free(stage.root);
-        kernel_free(stage.kernel);
-}
 
 /* A host without huge pages, with an instance that waits, one with Memory=auto, and one that is too large. */
 static void begin_keeper(Keeper *keeper) {
@@ -356,7 +330,6 @@ static void begin_stage(void) {
         stage.manager =
                 (Manager){.root = stage.root, .listener = clients_notify, .keeper = &stage.keeper};
         require(loop_new(&stage.manager.loop) >= 0);
-        atexit(end_stage);
 }
 
 static void hang_up(VarlinkCall *call) {
@@ -439,7 +412,7 @@ static size_t perform(const uint8_t *data, size_t size) {
         return length + (nul != NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+FUZZ(arena, data, size) {
         begin_stage();
         for (size_t at = 0, n = 0; at < size && n < ACTIONS_MAX; n++)
                 at += perform(data + at, size - at);
@@ -455,5 +428,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         stage.is_in_unit = stage.keeper.is_working = false;
         stage.keeper.answer = GATE_WAIT;
         stage.keeper.reload = KEEPER_RELOAD_REJECTED;
-        return 0;
 }

@@ -17,42 +17,24 @@ enum { FILES_MAX = 12 };
 
 static const char ctl[] = "/usr/bin/hugeplanctl";
 
-static void add_file(Arena *arena, ConfigFiles *files, const uint8_t *data, size_t size,
-                     bool is_extension, unsigned *n_main) {
-        const char *name = is_extension && *n_main > 0
-                                   ? arena_printf(arena, "%u.conf", (unsigned) files->n)
-                                   : arena_printf(arena, "%02u-f%u.conf", *n_main, *n_main);
-        const char *base = arena_printf(arena, "%02u-f%u.conf", *n_main - 1, *n_main - 1);
-        bool extends = is_extension && *n_main > 0;
-        char *text = arena_alloc(arena, size + 1);
-
-        if (size > 0)
-                memcpy(text, data, size);
-        if (!extends)
-                (*n_main)++;
-        *vec_push(arena, files) = (ConfigFile){
-                .path = extends ? arena_printf(arena, "/etc/hugeplan.d/%s.d/%s", base, name)
-                                : arena_printf(arena, "/etc/hugeplan.d/%s", name),
-                .name = name,
-                .extends = extends ? base : NULL,
-                .text = text,
-                .size = size,
-        };
-}
-
 static ConfigFiles *split_files(Arena *arena, const uint8_t *data, size_t size) {
         ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
-        unsigned n_main = 0;
+        const char *name = NULL;
         bool is_extension = false;
+        unsigned n = 0;
 
-        for (size_t start = 0; start <= size && files->n < FILES_MAX;) {
-                size_t end = start;
-
-                while (end < size && data[end] != 0x1E && data[end] != 0x1F)
+        for (size_t start = 0, end; start <= size && files->n < FILES_MAX; start = end + 1) {
+                for (end = start; end < size && data[end] != 0x1E && data[end] != 0x1F;)
                         end++;
-                add_file(arena, files, data + start, end - start, is_extension, &n_main);
+                if (!is_extension) {
+                        name = arena_printf(arena, "%02u-f%u.conf", n, n);
+                        n++;
+                }
+                config_add_file(arena, files,
+                                is_extension ? arena_printf(arena, "%s.d/%zu.conf", name, files->n)
+                                             : name,
+                                fuzz_text(arena, data + start, end - start), end - start);
                 is_extension = end < size && data[end] == 0x1F;
-                start = end + 1;
         }
         return files;
 }
@@ -160,8 +142,7 @@ static void check_rest(Arena *arena, const Config *config) {
         json_decref(planned);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         Config *config = config_parse(arena, split_files(arena, data, size));
 
         /* A refused file has an error, and an error refuses a file. */
@@ -184,6 +165,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         check_rest(arena, config);
         check_mounts(arena, config, host_make(arena, "sizes 1G 2M\nnode 0 total=16G free=15G\n"));
-        arena_free(arena);
-        return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Options of Java. The first byte is the kind of the rest: 'l' a file with one option on each line, 'a' an argument file,
- * 'v' a variable, 's' a shell script; otherwise files of a host, packed as in support/sources.h, with the options of
- * app.service, elasticsearch.service and /o.args.
+ * 'v' a variable, 's' a shell script.
  *
  * Conditions: the function returns, and settings are bounded, valid UTF-8, and have an origin. */
 
@@ -40,47 +39,27 @@ static void read_script(Arena *arena, const char *string) {
         check_options(arena, &options);
 }
 
-static void find(Arena *arena, const Sources *sources, const EngineTarget *target) {
-        Gathered gathered = {.problems = diags_in(arena)};
-        const Engine *jvm = engine_find("jvm");
-        Sizing sizing;
+FUZZ(arena, data, size) {
+        const char *string = size > 0 ? arena_strndup(arena, (const char *) data + 1, size - 1)
+                                      : "";
+        const SourceText text = {.text = string, .size = strlen(string)};
+        Diags problems = diags_in(arena);
+        JvmOptions options = {};
 
-        if (engine_reader(jvm)->gather(arena, jvm, target, sources, &gathered))
-                return;
-        check_settings(&gathered.settings);
-        if (!engine_size(jvm, arena, &gathered.settings, 2 << 20, &sizing))
-                require(sizing.pages > 0 && !sizing.is_exact);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        if (size == 0)
-                return 0;
-        if (*data == 's') {
-                read_script(arena, arena_strndup(arena, (const char *) data + 1, size - 1));
-        } else if (strchr("lav", *data) && *data) {
-                char kind = (char) *data;
-                const char *string = arena_strndup(arena, (const char *) data + 1, size - 1);
-                const SourceText text = {.text = string, .size = strlen(string)};
-                Diags problems = diags_in(arena);
-                JvmOptions options = {};
-
-                if (kind == 'a')
-                        jvm_options_read_arguments(arena, &text, "/f", &options);
-                else if (kind == 'v')
-                        jvm_options_read_variable(arena, string, "/f:1", &options);
-                else
-                        for (uint64_t major = 0; major < 30; major += 8)
-                                jvm_options_read_lines(arena, &text, "/f", major, &options,
-                                                       &problems);
-                check_options(arena, &options);
-        } else {
-                const Sources *sources = test_sources_unpack(arena, data, size);
-
-                find(arena, sources, &(EngineTarget){.unit = "app.service"});
-                find(arena, sources, &(EngineTarget){.unit = "elasticsearch.service"});
-                find(arena, sources, &(EngineTarget){.config_file = "/o.args"});
+        switch (size > 0 ? *data : '\0') {
+        case 's':
+                read_script(arena, string);
+                break;
+        case 'a':
+                jvm_options_read_arguments(arena, &text, "/f", &options);
+                break;
+        case 'v':
+                jvm_options_read_variable(arena, string, "/f:1", &options);
+                break;
+        case 'l':
+                for (uint64_t major = 0; major < 30; major += 8)
+                        jvm_options_read_lines(arena, &text, "/f", major, &options, &problems);
+                break;
         }
-        return 0;
+        check_options(arena, &options);
 }

@@ -72,8 +72,7 @@ static void check_plan(Arena *arena, Ledger *ledger, const Running *running) {
         check_round_trip(arena, ledger);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         const char *lost = NULL;
         Ledger *ledger =
                 ledger_parse(arena, arena_strndup(arena, (const char *) data, size), "boot", &lost);
@@ -86,6 +85,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_plan(arena, ledger_copy(arena, ledger), &all);
                 check_plan(arena, ledger, &none);
         }
-        arena_free(arena);
-        return 0;
 }

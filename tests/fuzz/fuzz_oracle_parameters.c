@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Parameter files of Oracle. The first byte is the kind of the rest: 't' a text, which must have the same parameters as a
- * text file and as a server parameter file; 'b' the bytes of a file; otherwise files of a host, packed as in
- * support/sources.h, with an instance in oracle.service, /etc/oratab and its parameter files.
+ * text file and as a server parameter file; otherwise the bytes of a file.
  *
  * Conditions: the function returns, and values are bounded and valid UTF-8. */
 
 #include "base/text.h"
 #include "engines/oracle/oracle.h"
-#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 #include "support/spfile.h"
@@ -50,37 +48,12 @@ static void read_both(Arena *arena, const char *text) {
         }
 }
 
-static void find(Arena *arena, const Sources *sources, const EngineTarget *target) {
-        Gathered gathered = {.problems = diags_in(arena)};
-        const Engine *oracle = engine_find("oracle");
-        Sizing sizing;
-
-        if (engine_reader(oracle)->gather(arena, oracle, target, sources, &gathered))
-                return;
-        VEC_FOREACH(setting, &gathered.settings)
-                require(setting->name && setting->value && setting->origin);
-        if (!engine_size(oracle, arena, &gathered.settings, 2 << 20, &sizing))
-                require(sizing.pages > 0 && !sizing.is_exact);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
+        const char *rest = size > 0 ? fuzz_text(arena, data + 1, size - 1) : "";
         Settings read;
 
-        if (size == 0)
-                return 0;
-        const char *rest = fuzz_text(arena, data + 1, size - 1);
-
-        if (*data == 't') {
+        if (size > 0 && *data == 't')
                 read_both(arena, rest);
-        } else if (*data == 'b') {
+        else if (size > 0)
                 read_file(arena, rest, size - 1, &read);
-        } else {
-                const Sources *sources = test_sources_unpack(arena, data, size);
-
-                find(arena, sources, &(EngineTarget){.unit = "oracle.service"});
-                find(arena, sources, &(EngineTarget){.data_directory = "/h"});
-                find(arena, sources, &(EngineTarget){.config_file = "/p.ora"});
-        }
-        return 0;
 }

@@ -26,8 +26,7 @@ static void check_directories(Arena *arena, const Sources *sources, const char *
         require(!only || oracle_sid_is_valid(only));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         const Sources *sources = test_sources_unpack(arena, data, size);
         const OracleInstances instances = oracle_instances_read(arena, sources);
 
@@ -47,5 +46,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_directories(arena, sources, instance->home, NULL, sid);
                 check_directories(arena, sources, instance->home, "/u01/base", sid);
         }
-        return 0;
 }

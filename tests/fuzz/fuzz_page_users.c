@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 #include "read/process.h"
 #include "status/page_users.h"
+#include "support/testing.h"
 
 enum { TEXTS_MAX = 5 * 16 };
 
@@ -63,21 +64,12 @@ static size_t split(Arena *arena, const uint8_t *data, size_t size, char **texts
         return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        Pool pools[] = {{.page_size_bytes = GIB}, {2 * MIB, true, 40, 30, 0}};
-        Node node = {.id = 0, .pools = pools};
-        PageSize sizes[] = {{GIB}, {2 * MIB, 40, 30, 0, 4}};
-        const Topology topology = {
-                .nodes = &node,
-                .n_nodes = 1,
-                .page_sizes = sizes,
-                .n_page_sizes = 2,
-                .default_page_size_bytes = 2 * MIB,
-        };
+FUZZ(arena, data, size) {
+        const Topology *topology =
+                host_make(arena, "sizes 1G 2M\nnode 0 1G=- 2M=40/30/0\nreserved 2M=4\n");
         char *texts[TEXTS_MAX];
         Process processes[TEXTS_MAX / 5];
-        PageUsersInput input = {.topology = &topology, .processes = processes, .is_complete = true};
+        PageUsersInput input = {.topology = topology, .processes = processes, .is_complete = true};
         size_t n = split(arena, data, size, texts);
         UnitCharge charge;
 
@@ -93,5 +85,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         VEC_FOREACH(page_user, &page_users->list)
                 check_row(arena, page_user);
-        return 0;
 }

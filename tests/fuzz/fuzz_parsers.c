@@ -81,13 +81,10 @@ static void check_wrapping(Arena *arena, const char *string) {
         }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        Arena *arena = arena_new();
-        char *string = arena_alloc(arena, size + 1);
+FUZZ(arena, data, size) {
+        const char *string = fuzz_text(arena, data, size);
         bool yes = true, no = false;
 
-        if (size > 0)
-                memcpy(string, data, size);
         check_numbers(arena, string);
         check_set(arena, string);
         check_wrapping(arena, string);
@@ -110,6 +107,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(parse_boolean(string, &yes) == parse_boolean(string, &no));
         require(yes == no || (yes && !no));
         text_is_utf8((const char *) data, size);
-        arena_free(arena);
-        return 0;
 }

@@ -57,8 +57,7 @@ static void check_topology(Arena *arena, const Topology *topology) {
         require(strlen(topology_page_size_names(arena, topology)) > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         CLEANUP(root_freep) Root *root = model_root_new(NULL);
 
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -67,5 +66,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 model_root_add(root, files[data[0] % ARRAY_LEN(files)].path,
                                (const char *) data + 1, size - 1);
         check_topology(arena, probe_topology(root, arena, NULL));
-        return 0;
 }

@@ -17,34 +17,16 @@
 #include "support/testing.h"
 #include "units/loaded_unit.h"
 
-enum { HOSTS = 6 };
-
-#define HOST "00-host.conf", "[Host]\nTransparentHugePages=keep\nSilenceRules=pg-off\n"
-#define POSTGRESQL \
-        "20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\nPages=1081\n"
-#define OTHER_PG \
-        "60-pg-b.conf", "[Instance]\nEngine=postgresql\nUnit=postgresql@15-man.service\nPages=10\n"
-#define ORACLE   "30-db.conf", "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n"
-#define MARIADB  "40-maria.conf", "[Instance]\nEngine=mariadb\nPages=512\n"
-#define OTHER_DB "70-maria-b.conf", "[Instance]\nEngine=mariadb\nUnit=mariadb@b.service\nPages=10\n"
-#define MYSQL    "50-my.conf", "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n"
-
-static const Config *make_config(Arena *arena, size_t which) {
-        switch (which) {
-        case 0:
-                return config_make(arena, HOST, POSTGRESQL, NULL);
-        case 1:
-                return config_make(arena, HOST, ORACLE, NULL);
-        case 2:
-                return config_make(arena, HOST, MARIADB, NULL);
-        case 3:
-                return config_make(arena, HOST, MYSQL, NULL);
-        case 4:
-                return config_make(arena, HOST, OTHER_PG, NULL);
-        default:
-                return config_make(arena, HOST, OTHER_DB, NULL);
-        }
-}
+static const struct {
+        const char *file, *lines;
+} instances[] = {
+        {"20-pg.conf", "Engine=postgresql\nUnit=postgresql@15-main.service\nPages=1081\n"},
+        {"30-db.conf", "Engine=oracle\nUnit=oracle.service\nPages=4101\n"},
+        {"40-maria.conf", "Engine=mariadb\nPages=512\n"},
+        {"50-my.conf", "Engine=mysql\nUnit=mysql.service\nPages=6336\n"},
+        {"60-pg-b.conf", "Engine=postgresql\nUnit=postgresql@15-man.service\nPages=10\n"},
+        {"70-maria-b.conf", "Engine=mariadb\nUnit=mariadb@b.service\nPages=10\n"},
+};
 
 /* The part that does not depend on the input, made once. */
 typedef struct Host {
@@ -55,28 +37,23 @@ typedef struct Host {
         HostUse use;
 } Host;
 
-static Arena *lasting;
-
-static void free_hosts(void) {
-        lasting = arena_free(lasting);
-}
-
 static const Host *find_host(size_t which) {
-        static Host hosts[HOSTS];
+        static Host hosts[ARRAY_LEN(instances)];
         Host *host = &hosts[which];
 
         if (host->config)
                 return host;
-        if (!lasting) {
-                lasting = arena_new();
-                atexit(free_hosts);
-        }
+        Arena *lasting = fuzz_lasting();
         Topology *topology = host_make(lasting,
                                        "sizes 1G 2M\nnode 0 total=64G free=60G 1G=1/1/0 2M=0/0/0\n"
                                        "node 1 total=64G free=60G 1G=0/0/0 2M=0/0/0\nthp always\n");
 
         topology->limits = (KernelLimits){32 * MIB, 8192, 54322};
-        *host = (Host){.config = make_config(lasting, which), .topology = topology};
+        host->topology = topology;
+        host->config = config_make(
+                lasting, "00-host.conf", "[Host]\nTransparentHugePages=keep\nSilenceRules=pg-off\n",
+                instances[which].file,
+                arena_printf(lasting, "[Instance]\n%s", instances[which].lines), NULL);
         host->ledger = ledger_new(lasting, topology->boot_id);
         host->plan = plan_with(lasting, host->config, topology, host->ledger, NULL);
         return host;
@@ -172,10 +149,9 @@ static void judge_units(Arena *arena, const Sources *sources, const Config *conf
         unit_match_judge(arena, &input, &units, problems);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         const Sources *sources = test_sources_unpack(arena, data, size);
-        const Host *host = find_host(size > 0 ? data[0] % HOSTS : 0);
+        const Host *host = find_host(size > 0 ? data[0] % ARRAY_LEN(instances) : 0);
         const Config *config = host->config;
         const Topology *topology = host->topology;
         const Plan *plan = host->plan;
@@ -216,5 +192,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(json_array_size(json_object_get(json, "problems")) == findings.list.n);
         json_decref(json);
         render_findings(arena, &findings, &(RenderOptions){});
-        return 0;
 }

@@ -9,32 +9,15 @@
 #include "base/size.h"
 #include "fuzz/fuzz.h"
 #include "read/setting_source.h"
+#include "support/testing.h"
 
-/* Two nodes, pages of 1G and 2M, one size of transparent huge pages. */
-static Topology *make_topology(Arena *arena) {
-        Topology *topology = ARENA_NEW(arena, Topology);
-
-        topology->is_numa = true;
-        topology->base_page_bytes = 4 * KIB;
-        topology->default_page_size_bytes = 2 * MIB;
-        topology->n_page_sizes = topology->n_nodes = 2;
-        topology->page_sizes = ARENA_ARRAY(arena, PageSize, 2);
-        topology->page_sizes[0].bytes = GIB;
-        topology->page_sizes[1].bytes = 2 * MIB;
-        topology->nodes = ARENA_ARRAY(arena, Node, 2);
-        for (unsigned i = 0; i < 2; i++) {
-                topology->nodes[i] = (Node){.id = i, .has_memory = true};
-                topology->nodes[i].pools = ARENA_ARRAY(arena, Pool, 2);
-                for (size_t k = 0; k < 2; k++)
-                        topology->nodes[i].pools[k] = (Pool){
-                                .page_size_bytes = topology->page_sizes[k].bytes, .exists = true};
-        }
-        *vec_push(arena, &topology->thp_sizes) = (ThpSize){64 * KIB, "never"};
-        return topology;
-}
+static const char host_text[] = "sizes 1G 2M\n"
+                                "node 0 total=4G free=3G 1G=0 2M=0\n"
+                                "node 1 total=4G free=3G 1G=0 2M=0\n"
+                                "thp never 64K=never\n";
 
 static void search(Arena *arena, SettingSourceSource source, const char *text, size_t size) {
-        const Topology *topology = make_topology(arena);
+        const Topology *topology = host_make(arena, host_text);
         SettingSources *setting_sources = setting_sources_new(arena, topology);
         const SettingSourceFile file = {
                 .source = source, .path = "/etc/x\n", .text = text, .size = size};
@@ -63,7 +46,7 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
 
 /* The kernel command line: page sizes and nodes are those of this host. */
 static void check_line(Arena *arena, const char *line) {
-        const Topology *topology = make_topology(arena);
+        const Topology *topology = host_make(arena, host_text);
         const KernelLine *read = kernel_line_read(arena, line, "x", topology);
 
         VEC_FOREACH(pages, &read->pages) {
@@ -79,31 +62,19 @@ static void check_line(Arena *arena, const char *line) {
                 require(repair->from && *repair->from);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
+        static const char kinds[] = {
+                [SETTING_SOURCE_KERNEL_COMMAND_LINE] = 'c',
+                [SETTING_SOURCE_SYSCTL] = 's',
+                [SETTING_SOURCE_TMPFILES] = 't',
+                [SETTING_SOURCE_TUNED] = 'u',
+                [SETTING_SOURCE_SCRIPT] = 'x',
+        };
+        const char *text = size > 0 ? arena_strndup(arena, (const char *) data + 1, size - 1) : "";
 
-        if (size == 0)
-                return 0;
-        const char *text = arena_strndup(arena, (const char *) data + 1, size - 1);
-
-        switch (data[0]) {
-        case 'c':
+        if (size > 0 && *data == 'c')
                 check_line(arena, text);
-                search(arena, SETTING_SOURCE_KERNEL_COMMAND_LINE, (const char *) data + 1,
-                       size - 1);
-                break;
-        case 's':
-                search(arena, SETTING_SOURCE_SYSCTL, (const char *) data + 1, size - 1);
-                break;
-        case 't':
-                search(arena, SETTING_SOURCE_TMPFILES, (const char *) data + 1, size - 1);
-                break;
-        case 'u':
-                search(arena, SETTING_SOURCE_TUNED, (const char *) data + 1, size - 1);
-                break;
-        case 'x':
-                search(arena, SETTING_SOURCE_SCRIPT, (const char *) data + 1, size - 1);
-                break;
-        }
-        return 0;
+        for (size_t i = 0; size > 0 && i < sizeof(kinds); i++)
+                if (kinds[i] && kinds[i] == (char) *data)
+                        search(arena, (SettingSourceSource) i, (const char *) data + 1, size - 1);
 }

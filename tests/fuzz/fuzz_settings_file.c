@@ -10,11 +10,9 @@
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
+FUZZ(arena, data, size) {
         if (size < 2)
-                return 0;
+                return;
         const Engine *engine = engines[*data % n_engines];
         const TestFile file = {
                 .path = "/f", .text = fuzz_text(arena, data + 1, size - 1), .size = size - 1};
@@ -36,5 +34,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                 strchr(setting->value, '\t'));
                 engine_size(engine, arena, &gathered.settings, 2 << 20, &sizing);
         }
-        return 0;
 }

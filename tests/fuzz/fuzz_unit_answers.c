@@ -26,29 +26,20 @@ typedef struct Input {
 
 static sd_bus *bus;
 static Bus *calls;
-static Arena *lasting;
 static const Config *config;
 
 /* ---- the bus, without a peer ---- */
-
-static void end_bus(void) {
-        bus = sd_bus_unref(bus);
-        calls = bus_free(calls);
-        lasting = arena_free(lasting);
-}
 
 static void begin_bus(void) {
         int fds[2];
 
         if (bus)
                 return;
-        lasting = arena_new();
         require(bus_new(&calls) == 0);
-        config = config_line(lasting, "20-pg Pages=10 Unit=pg.service");
+        config = config_line(fuzz_lasting(), "20-pg Pages=10 Unit=pg.service");
         require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) == 0);
         require(sd_bus_new(&bus) >= 0 && sd_bus_set_fd(bus, fds[0], fds[0]) >= 0);
         require(sd_bus_start(bus) >= 0);
-        atexit(end_bus);
 }
 
 static sd_bus_message *message_new(void) {
@@ -214,8 +205,7 @@ static void check_unit(Arena *arena, const LoadedUnit *unit) {
                 require_printable(diag_format(arena, problem));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         LoadedUnit unit = unit_property_none("pg.service");
         Input input = {data, data + size, arena};
 
@@ -230,5 +220,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 sd_bus_message_unref(message);
                 check_unit(arena, &unit);
         }
-        return 0;
 }

@@ -11,8 +11,7 @@
 #include "read/unit_file.h"
 #include "support/sources.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+FUZZ(arena, data, size) {
         const Sources *sources = test_sources_unpack(arena, data, size);
         const UnitFile *unit = unit_file_read(arena, sources, "a-b@15-main.service");
         UnitAssignments starts = unit_file_list(unit, "Service", "ExecStart");
@@ -40,5 +39,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         for (size_t i = 1; i < names.n; i++)
                 require(strcmp(names.items[i - 1], names.items[i]) < 0);
-        return 0;
 }

@@ -132,11 +132,11 @@ static int ask(VarlinkClient *client, char how) {
         return read_replies(client);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+FUZZ(arena, data, size) {
         CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
 
         if (size == 0)
-                return 0;
+                return;
         listen_once();
         require(varlink_client_connect(socket_path, WAIT_USEC, &client) == 0);
         int fd = answer_all(data + 1, size - 1);
@@ -153,5 +153,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 require(!reply && !error_name);
         }
         close(fd);
-        return 0;
 }

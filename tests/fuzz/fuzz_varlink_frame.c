@@ -67,7 +67,7 @@ static bool take_messages(VarlinkReader *reader, const uint8_t *data, size_t siz
         return r == 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+FUZZ(arena, data, size) {
         VarlinkReader reader = varlink_reader_make(MESSAGE_MAX);
         size_t piece = size > 0 ? (size_t) data[0] + 1 : 1, used = 0;
 
@@ -89,5 +89,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         take_messages(&reader, data, size, &used);
         require(reader.buffer.capacity <= MESSAGE_MAX + 1);
         varlink_reader_done(&reader);
-        return 0;
 }

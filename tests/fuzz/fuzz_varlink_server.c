@@ -45,25 +45,21 @@ static void forget(size_t i) {
         memmove(&stage.kept[i], &stage.kept[i + 1], (--stage.n_kept - i) * sizeof(stage.kept[0]));
 }
 
-static void on_closed(VarlinkCall *call, void *userdata) {
+static void on_closed(VarlinkCall *call, void *userdata UNUSED) {
         size_t i = 0;
 
-        (void) userdata;
         while (i < stage.n_kept && stage.kept[i] != call)
                 i++;
         require(i < stage.n_kept);
         forget(i);
 }
 
-static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) userdata;
+static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata UNUSED) {
         require(json_is_object(parameters));
         varlink_call_reply(call, json_incref(parameters));
 }
 
-static void handle_keep(VarlinkCall *call, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
+static void handle_keep(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         require(varlink_call_peer_uid(call) == getuid());
         if (stage.n_kept == KEPT_MAX) {
                 varlink_call_error_invalid_parameter(call, "all");
@@ -73,11 +69,9 @@ static void handle_keep(VarlinkCall *call, json_t *parameters, void *userdata) {
         varlink_call_set_closed_handler(call, on_closed, NULL);
 }
 
-static void handle_big(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void handle_big(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         static char text[20000];
 
-        (void) parameters;
-        (void) userdata;
         memset(text, 'x', sizeof(text) - 1);
         varlink_call_reply(call, json_pack("{ss}", "text", text));
 }
@@ -235,7 +229,7 @@ static size_t perform(const uint8_t *data, size_t size) {
         return 1;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+FUZZ(arena, data, size) {
         begin_stage();
         for (size_t at = 0, n = 0; at < size && n < ACTIONS_MAX; n++) {
                 at += perform(data + at, size - at);
@@ -247,5 +241,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 hang_up(&stage.clients[i]);
         pump();
         require(varlink_server_n_connections(stage.server) == 0 && stage.n_kept == 0);
-        return 0;
 }

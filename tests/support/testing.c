@@ -278,7 +278,7 @@ void host_apply(Topology *topology, const Plan *plan) {
 
 /* ---- configurations ---- */
 
-static void add_file(Arena *arena, ConfigFiles *files, const char *name, const char *text,
+void config_add_file(Arena *arena, ConfigFiles *files, const char *name, const char *text,
                      size_t size) {
         const char *slash = strchr(name, '/');
 
@@ -301,7 +301,7 @@ Config *config_make(Arena *arena, ...) {
         while ((name = va_arg(arguments, const char *))) {
                 const char *text = va_arg(arguments, const char *);
 
-                add_file(arena, files, name, text, text ? strlen(text) : 0);
+                config_add_file(arena, files, name, text, text ? strlen(text) : 0);
         }
         va_end(arguments);
         return config_parse(arena, files);
@@ -312,7 +312,7 @@ Config *config_make_files(Arena *arena, const char *const *names, const char *co
         ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
 
         for (size_t i = 0; i < n; i++)
-                add_file(arena, files, names[i], texts[i], texts[i] ? strlen(texts[i]) : 0);
+                config_add_file(arena, files, names[i], texts[i], texts[i] ? strlen(texts[i]) : 0);
         return config_parse(arena, files);
 }
 
@@ -342,8 +342,8 @@ Config *config_line(Arena *arena, const char *format, ...) {
                                     word);
                 }
                 text_add(&text, "\n");
-                add_file(arena, files, arena_printf(arena, "%s.conf", name), text_string(&text),
-                         text.length);
+                config_add_file(arena, files, arena_printf(arena, "%s.conf", name),
+                                text_string(&text), text.length);
         }
         return config_parse(arena, files);
 }
@@ -353,7 +353,7 @@ Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, siz
         char *text = arena_alloc(arena, size + 1);
 
         memcpy(text, bytes, size);
-        add_file(arena, files, name, text, size);
+        config_add_file(arena, files, name, text, size);
         return config_parse(arena, files);
 }
 

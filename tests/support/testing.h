@@ -96,8 +96,10 @@ Ledger *ledger_of_idle(Arena *arena, const Topology *topology);
 /* Changes the pools as PLAN says. */
 void host_apply(Topology *topology, const Plan *plan);
 
-/* Pairs of name and text, ended by NULL. "20-pg.conf.d/90-x.conf" extends "20-pg.conf". A text of NULL is an unreadable
- * file (EACCES). */
+/* "20-pg.conf.d/90-x.conf" extends "20-pg.conf". A text of NULL is an unreadable file (EACCES). */
+void config_add_file(Arena *arena, ConfigFiles *files, const char *name, const char *text,
+                     size_t size);
+/* Pairs of name and text, ended by NULL. */
 Config *config_make(Arena *arena, ...) __attribute__((sentinel));
 Config *config_make_files(Arena *arena, const char *const *names, const char *const *texts,
                           size_t n);
