@@ -453,6 +453,14 @@ static GateAnswer try_now(const History *history, GateView *view, Gate *gate,
         return GATE_REFUSE;
 }
 
+/* A round for gates that wait. */
+static void run_round(History *history) {
+        memset(history->lowered, 0, sizeof(history->lowered));
+        if (!keeper_is_working(history->keeper))
+                keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+        perform_writes(history);
+}
+
 /* Tries a gate once, and runs a round if the gate has to wait. */
 static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusInstance *ret_status,
                            Reason *ret_reason) {
@@ -462,12 +470,8 @@ static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusIns
         ret_reason->text = arena_strdup(arena, ret_reason->text);
         ret_status->reason.text = arena_strdup(arena, ret_status->reason.text);
         keeper_end_gates(history->keeper, &view);
-        if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
-                memset(history->lowered, 0, sizeof(history->lowered));
-                if (!keeper_is_working(history->keeper))
-                        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
-                perform_writes(history);
-        }
+        if (answer == GATE_WAIT && !model_root_is_dead(history->root))
+                run_round(history);
         return answer;
 }
 
@@ -502,76 +506,68 @@ static Gate gate_of(const History *history, const StartGate *start) {
         };
 }
 
-typedef struct GateResult {
-        GateAnswer answer;
-        Verdict verdict;
-        const char *reason;
-        bool is_of_other_unit; /* the call was not a start, so nothing was promised */
-} GateResult;
-
-static void take_result(History *history, const StartGate *start, const GateResult *result) {
+static void take_result(History *history, const StartGate *start) {
         Unit *unit = start->unit;
 
         trace(history, "        gate of %s: %s", start->instance,
-              result->answer == GATE_GONE ? "no such instance"
-              : result->reason            ? result->reason
-                                          : verdict_name(result->verdict));
-        unit->is_short = unit->is_short ||
-                         (result->answer == GATE_PASS && result->verdict != VERDICT_READY);
-        if (result->answer == GATE_PASS && result->is_of_other_unit)
+              start->answer == GATE_GONE ? "no such instance"
+              : start->reason            ? start->reason
+                                         : verdict_name(start->verdict));
+        if (start->answer != GATE_PASS)
+                return;
+        unit->is_short = unit->is_short || start->verdict != VERDICT_READY;
+        if (!start->was_starting) { /* nothing was promised */
                 unit->was_gated = false;
-        else if (result->answer == GATE_PASS) {
-                const LedgerHold *hold = ledger_hold(keeper_look(history->keeper)->ledger,
-                                                     unit->name, start->instance);
-
-                const Described *described = described_auto(history, start->instance);
-                uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
-
-                if (granted > 0 && unit->n_claims < CLAIMS)
-                        unit->claims[unit->n_claims++] =
-                                (Claim){hold->granted.page_size_bytes,
-                                        described ? MIN(granted, described->pages) : granted,
-                                        mount_of(history, start->instance), 0};
-                unit->is_short = unit->is_short || mount_may_differ(history, start->instance);
+                return;
         }
+        const LedgerHold *hold =
+                ledger_hold(keeper_look(history->keeper)->ledger, unit->name, start->instance);
+        const Described *described = described_auto(history, start->instance);
+        uint64_t granted = hold ? ledger_granted_pages(&hold->granted) : 0;
+
+        if (granted > 0 && unit->n_claims < CLAIMS)
+                unit->claims[unit->n_claims++] =
+                        (Claim){hold->granted.page_size_bytes,
+                                described ? MIN(granted, described->pages) : granted,
+                                mount_of(history, start->instance), 0};
+        unit->is_short = unit->is_short || mount_may_differ(history, start->instance);
 }
 
 /* Tries all gates that wait. Returns whether any of them still does. */
-static bool try_gates(History *history, Arena *arena, Gate *gates, GateResult *results, size_t n) {
+static bool try_gates(History *history, Arena *arena, StartGate *starts, size_t n) {
         GateView view = {};
         bool is_any_waiting = false;
 
-        for (size_t i = 0; i < n; i++)
-                if (results[i].answer == GATE_WAIT)
-                        keeper_begin_gate(history->keeper, &gates[i]);
-        for (size_t i = 0; i < n; i++) {
+        ARRAY_FOREACH(start, starts, n)
+                if (start->answer == GATE_WAIT)
+                        keeper_begin_gate(history->keeper, &start->gate);
+        ARRAY_FOREACH(start, starts, n) {
                 StatusInstance status = {};
                 Reason reason = {};
 
-                if (results[i].answer != GATE_WAIT)
+                if (start->answer != GATE_WAIT)
                         continue;
-                results[i].answer = try_now(history, &view, &gates[i], &status, &reason);
-                results[i].verdict = status.verdict;
-                results[i].reason = arena_strdup(
-                        arena, results[i].answer == GATE_REFUSE ? reason.text : status.reason.text);
-                is_any_waiting = is_any_waiting || results[i].answer == GATE_WAIT;
+                start->answer = try_now(history, &view, &start->gate, &status, &reason);
+                start->verdict = status.verdict;
+                start->reason = arena_strdup(
+                        arena, start->answer == GATE_REFUSE ? reason.text : status.reason.text);
+                is_any_waiting = is_any_waiting || start->answer == GATE_WAIT;
         }
         keeper_end_gates(history->keeper, &view);
         return is_any_waiting;
 }
 
 /* Kills and restarts the daemon; the waiting gates call again. */
-static bool restart_gates(History *history, const StartGate *starts, Gate *gates,
-                          GateResult *results, const bool *is_done, size_t n) {
+static bool restart_gates(History *history, StartGate *starts, size_t n) {
         bool was_edited = history->is_edited;
 
         daemon_kill(history);
         history->is_settled = false; /* units start */
         check_between_gates(history);
-        for (size_t i = 0; i < n; i++)
-                if (!is_done[i]) {
-                        results[i].answer = GATE_WAIT;
-                        gates[i] = gate_of(history, &starts[i]);
+        ARRAY_FOREACH(start, starts, n)
+                if (!start->is_done) {
+                        start->answer = GATE_WAIT;
+                        start->gate = gate_of(history, start);
                 }
         /* A hugetlb limit that the previous daemon set for this start stays, and the files may have changed since. */
         return !was_edited;
@@ -579,47 +575,41 @@ static bool restart_gates(History *history, const StartGate *starts, Gate *gates
 
 static void try_until_done(History *history, StartGate *starts, size_t n) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Gate *gates = ARENA_ARRAY(arena, Gate, n);
-        GateResult *results = ARENA_ARRAY(arena, GateResult, n);
-        bool *is_done = ARENA_ARRAY(arena, bool, n), is_any_waiting = true;
+        bool is_any_waiting = true;
 
-        for (size_t i = 0; i < n; i++) {
-                gates[i] = gate_of(history, &starts[i]);
-                results[i] = (GateResult){.answer = GATE_WAIT,
-                                          .is_of_other_unit = !gates[i].is_starting};
+        ARRAY_FOREACH(start, starts, n) {
+                start->gate = gate_of(history, start);
+                start->was_starting = start->gate.is_starting;
+                start->answer = GATE_WAIT;
         }
         for (unsigned round = 0; is_any_waiting && round < ROUNDS_MAX; round++) {
-                is_any_waiting = try_gates(history, arena, gates, results, n);
+                is_any_waiting = try_gates(history, arena, starts, n);
                 if (model_root_is_dead(history->root) && history->is_in_round)
                         return;
                 if (model_root_is_dead(history->root)) {
-                        if (!restart_gates(history, starts, gates, results, is_done, n))
+                        if (!restart_gates(history, starts, n))
                                 return;
                         is_any_waiting = true;
                         continue;
                 }
-                for (size_t i = 0; i < n; i++)
-                        if (results[i].answer != GATE_WAIT && !is_done[i]) {
-                                is_done[i] = true;
-                                starts[i].has_passed = results[i].answer == GATE_PASS;
-                                take_result(history, &starts[i], &results[i]);
+                ARRAY_FOREACH(start, starts, n)
+                        if (start->answer != GATE_WAIT && !start->is_done) {
+                                start->is_done = true;
+                                start->has_passed = start->answer == GATE_PASS;
+                                take_result(history, start);
                         }
                 if (!is_any_waiting)
                         return;
                 if (history->options->has_gates_in_rounds &&
                     (history->is_in_round || chance(history, 10))) {
                         trace(history, "        waiting gates hang up");
-                        for (size_t i = 0; i < n; i++)
-                                if (!is_done[i])
-                                        keeper_abandon_gate(history->keeper, &gates[i]);
+                        ARRAY_FOREACH(start, starts, n)
+                                if (!start->is_done)
+                                        keeper_abandon_gate(history->keeper, &start->gate);
                         return;
                 }
-                memset(history->lowered, 0, sizeof(history->lowered));
-                if (!keeper_is_working(history->keeper))
-                        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
-                perform_writes(history);
-                if (model_root_is_dead(history->root) &&
-                    !restart_gates(history, starts, gates, results, is_done, n))
+                run_round(history);
+                if (model_root_is_dead(history->root) && !restart_gates(history, starts, n))
                         return;
         }
         if (is_any_waiting)

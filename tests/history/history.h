@@ -92,6 +92,7 @@ typedef struct OtherProcess {
 
 /* The cause of the latest change. */
 typedef enum Actor {
+        ACTOR_NONE,
         ACTOR_UNIT, /* a unit that passed its gates, or a process that ended */
         ACTOR_HUGEPLAN,
         ACTOR_OTHER, /* another process, an ungated unit, or a write to the pools from outside hugeplan */
@@ -216,6 +217,13 @@ typedef struct StartGate {
         Unit *unit;
         const char *instance;
         bool has_passed;
+        /* Of daemon.c. */
+        Gate gate;
+        bool was_starting; /* false: INSTANCE belongs to another unit */
+        bool is_done;
+        GateAnswer answer;
+        Verdict verdict;
+        const char *reason;
 } StartGate;
 
 /* Runs N gates at the same time. Sets `has_passed`, and adds what was granted to the units' claims. */

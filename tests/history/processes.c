@@ -203,9 +203,10 @@ bool unit_leave_behind(History *history, Unit *unit) {
         return true;
 }
 
-static bool pass_gates(History *history, Unit *unit) {
-        for (size_t i = 0; i < unit->n_gates; i++) {
-                StartGate gate = {unit, unit->gates[i], false};
+/* One by one. FIRST: how many have passed already. */
+static bool pass_gates(History *history, Unit *unit, size_t first) {
+        for (size_t i = first; i < unit->n_gates; i++) {
+                StartGate gate = {unit, unit->gates[i]};
 
                 daemon_gates(history, &gate, 1);
                 if (!gate.has_passed || history->failure)
@@ -247,7 +248,7 @@ void unit_start(History *history, Unit *unit) {
         bool has_mounts = !unit->was_gated || make_mounts(history, unit);
 
         unit_make_group(history, unit);
-        if (unit->was_gated && (!has_mounts || history->failure || !pass_gates(history, unit))) {
+        if (unit->was_gated && (!has_mounts || history->failure || !pass_gates(history, unit, 0))) {
                 remove_unit(history, unit);
                 return;
         }
@@ -295,7 +296,7 @@ size_t units_start(History *history) {
 
                 unit_make_group(history, unit);
                 if (has_mounts && !history->failure)
-                        gates[n++] = (StartGate){unit, unit->gates[0], false};
+                        gates[n++] = (StartGate){unit, unit->gates[0]};
                 else
                         remove_unit(history, unit);
         }
@@ -303,15 +304,8 @@ size_t units_start(History *history) {
                 daemon_gates(history, gates, n);
         for (size_t i = 0; i < n; i++) {
                 Unit *unit = gates[i].unit;
-                bool has_passed = gates[i].has_passed && !history->failure;
 
-                for (size_t k = 1; k < unit->n_gates && has_passed; k++) {
-                        StartGate more = {unit, unit->gates[k], false};
-
-                        daemon_gates(history, &more, 1);
-                        has_passed = more.has_passed && !history->failure;
-                }
-                if (has_passed)
+                if (gates[i].has_passed && !history->failure && pass_gates(history, unit, 1))
                         unit->state = UNIT_ADMITTED;
                 else
                         remove_unit(history, unit);

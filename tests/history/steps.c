@@ -9,6 +9,8 @@
 typedef struct StepKind {
         unsigned weight;
         bool (*perform)(History *history); /* false: not possible now */
+        Actor actor; /* whose change is checked then; ACTOR_NONE: the step itself has it checked */
+        unsigned looks_percent; /* how often the daemon looks after it */
 } StepKind;
 
 static Unit *random_unit(History *history, UnitState state) {
@@ -73,12 +75,9 @@ static bool step_map(History *history) {
 static bool step_stop(History *history) {
         Unit *unit = random_unit(history, UNIT_UP);
 
-        if (!unit)
-                return false;
-        unit_stop(history, unit);
-        check_after(history, ACTOR_UNIT);
-        maybe_verify(history, 85);
-        return true;
+        if (unit)
+                unit_stop(history, unit);
+        return unit;
 }
 
 static bool step_restart(History *history) {
@@ -178,36 +177,21 @@ static bool step_edit(History *history) {
 static bool step_reload(History *history) {
         trace(history, "      hugeplanctl reload");
         daemon_reload(history, chance(history, 50));
-        check_after(history, ACTOR_HUGEPLAN);
         return true;
 }
 
 static bool step_release(History *history) {
         daemon_release(history);
-        check_after(history, ACTOR_HUGEPLAN);
-        return true;
-}
-
-static bool step_other_starts(History *history) {
-        if (!other_process_starts(history))
-                return false;
-        check_after(history, ACTOR_OTHER);
-        maybe_verify(history, 30);
-        return true;
-}
-
-static bool step_other_ends(History *history) {
-        if (!other_process_ends(history))
-                return false;
-        check_after(history, ACTOR_UNIT);
-        maybe_verify(history, 50);
         return true;
 }
 
 static bool step_write(History *history) {
         others_write_pool(history);
-        check_after(history, ACTOR_OTHER);
-        maybe_verify(history, 80);
+        return true;
+}
+
+static bool step_memory(History *history) {
+        others_change_memory(history);
         return true;
 }
 
@@ -234,20 +218,12 @@ static bool step_give_back(History *history) {
         return true;
 }
 
-static bool step_memory(History *history) {
-        others_change_memory(history);
-        check_after(history, ACTOR_OTHER);
-        maybe_verify(history, 50);
-        return true;
-}
-
 static bool step_kill(History *history) {
         if (chance(history, 25) && root_remove(history->root, PATH_LEDGER) == 0) {
                 trace(history, "      the ledger is lost");
                 history->is_ledger_old = true;
         }
         daemon_kill(history);
-        check_after(history, ACTOR_HUGEPLAN);
         return true;
 }
 
@@ -266,7 +242,6 @@ static bool step_claim(History *history) {
         if (!unit || !unit->was_gated || unit->n_gates == 0)
                 return false;
         daemon_claim_start(history, unit);
-        check_after(history, ACTOR_HUGEPLAN);
         return true;
 }
 
@@ -276,23 +251,41 @@ static bool step_look(History *history) {
 }
 
 static const StepKind kinds[] = {
-        {20, step_start},       {6, step_map},        {22, step_touch}, {10, step_stop},
-        {8, step_restart},      {14, step_edit},      {3, step_reload}, {4, step_release},
-        {5, step_other_starts}, {5, step_other_ends}, {4, step_write},  {3, step_memory},
-        {2, step_kill},         {3, step_kill_soon},  {6, step_look},   {4, step_claim},
-        {6, step_start_many},   {4, step_give_back},
+        {20, step_start},
+        {6, step_map},
+        {22, step_touch},
+        {10, step_stop, ACTOR_UNIT, 85},
+        {8, step_restart},
+        {14, step_edit},
+        {3, step_reload, ACTOR_HUGEPLAN},
+        {4, step_release, ACTOR_HUGEPLAN},
+        {5, other_process_starts, ACTOR_OTHER, 30},
+        {5, other_process_ends, ACTOR_UNIT, 50},
+        {4, step_write, ACTOR_OTHER, 80},
+        {3, step_memory, ACTOR_OTHER, 50},
+        {2, step_kill, ACTOR_HUGEPLAN},
+        {3, step_kill_soon},
+        {6, step_look},
+        {4, step_claim, ACTOR_HUGEPLAN},
+        {6, step_start_many},
+        {4, step_give_back},
 };
 
-static const StepKind *draw_kind(History *history) {
+static bool try_step(History *history) {
+        const StepKind *kind = kinds;
         uint64_t sum = 0, drawn;
-        size_t i = 0;
 
         for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
                 sum += kinds[k].weight;
-        drawn = draw(history, 0, sum - 1);
-        for (; drawn >= kinds[i].weight; i++)
-                drawn -= kinds[i].weight;
-        return &kinds[i];
+        for (drawn = draw(history, 0, sum - 1); drawn >= kind->weight; kind++)
+                drawn -= kind->weight;
+        if (!kind->perform(history))
+                return false;
+        if (kind->actor != ACTOR_NONE)
+                check_after(history, kind->actor);
+        if (kind->looks_percent > 0)
+                maybe_verify(history, kind->looks_percent);
+        return true;
 }
 
 /* AllowedMemoryNodes= of a unit, by systemctl set-property. Under mapped memory the kernel would also change the
@@ -370,7 +363,7 @@ void step(History *history) {
         trace(history, "step %u:", history->step);
         change_around(history);
         if (!history->options->maps_in_parts || !chance(history, 70) || !step_within(history))
-                for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
+                for (unsigned i = 0; i < TRIES && !try_step(history); i++)
                         ;
         trace_pools(history);
 }

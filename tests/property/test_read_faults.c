@@ -68,12 +68,10 @@ static void listen(void *userdata, const KeeperEvent *event) {
 }
 
 /* Called after every change. */
-static void watch_pools(void *userdata, const char *path, const char *text, int error) {
+static void watch_pools(void *userdata, const char *path UNUSED, const char *text UNUSED,
+                        int error UNUSED) {
         const Host *host = userdata;
 
-        (void) path;
-        (void) text;
-        (void) error;
         for (unsigned node = 0; node < NODES && !host->may_lower; node++)
                 require(host,
                         kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages >=
@@ -122,17 +120,20 @@ static void retry(Host *host) {
 
 /* Three instances: one with a name of its own, one whose unit runs, and one with a learned size. One pool has existing
  * pages. */
-static Host *host_new(const char *what) {
+__attribute__((format(printf, 1, 2))) static Host *host_new(const char *what, ...) {
         Arena *arena = arena_new();
         Host *host = ARENA_NEW(arena, Host);
+        va_list arguments;
 
         *host = (Host){.arena = arena,
                        .kernel = kernel_new("release 6.1.176\nsizes 2M\nnode 0 total=4G free=3G\n"
                                             "node 1 total=4G free=3G\n"),
                        .now_usec = USEC_PER_SEC,
                        .reported = text_in(arena),
-                       .may_lower = true,
-                       .what = what};
+                       .may_lower = true};
+        va_start(arguments, what);
+        host->what = arena_vprintf(arena, what, arguments);
+        va_end(arguments);
         host->root = model_root_new(host->kernel);
         root_write_attribute(host->root,
                              PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "10");
@@ -145,6 +146,7 @@ static Host *host_new(const char *what) {
         kernel_group_make(host->kernel, "/system.slice/b.service");
         start(host);
         note_pools(host);
+        host->reported.length = 0;
         host->may_lower = false;
         model_root_set_hooks(host->root, &(ModelRootHooks){.after = watch_pools, .userdata = host});
         return host;
@@ -155,6 +157,7 @@ static void host_free(Host *host) {
         root_free(host->root);
         kernel_free(host->kernel);
         arena_free(host->arena);
+        n_runs++;
 }
 
 /* ---- operations during which reads fail ---- */
@@ -250,63 +253,47 @@ static void check_end(Host *host, void (*act)(Host *host)) {
         require(host, pool && pool->found_pages == 10, "the existing pages are forgotten");
 }
 
-static uint64_t count_reads(void (*act)(Host *host)) {
+/* How many reads and allocations there are without a fault. */
+typedef struct Counts {
+        uint64_t reads, allocations;
+} Counts;
+
+static Counts count(void (*act)(Host *host)) {
         Host *host = host_new("undisturbed");
-        uint64_t before = model_root_reads(host->root);
+        uint64_t reads = model_root_reads(host->root), allocations = heap.n;
 
         act(host);
-        uint64_t n = model_root_reads(host->root) - before;
+        Counts counts = {model_root_reads(host->root) - reads, heap.n - allocations};
 
         host_free(host);
-        return n;
+        return counts;
 }
 
 static void test_every_read(void) {
         for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
-                uint64_t n_reads = count_reads(acts[a].act), runs = 0;
+                uint64_t n_reads = count(acts[a].act).reads;
 
                 for (size_t k = 0; k < ARRAY_LEN(lengths); k++)
                         for (uint64_t n = 1 + k % stride; n <= n_reads; n += stride) {
-                                char what[128];
                                 int error = errors[n % ARRAY_LEN(errors)];
+                                Host *host = host_new("%s: read %" PRIu64 " fails %s (%d)",
+                                                      acts[a].name, n, lengths[k].name, error);
 
-                                snprintf(what, sizeof(what), "%s: read %" PRIu64 " fails %s (%d)",
-                                         acts[a].name, n, lengths[k].name, error);
-                                Host *host = host_new(what);
-
-                                host->reported.length = 0;
                                 model_root_fail_reads(host->root, n, lengths[k].times, error);
                                 acts[a].act(host);
                                 check_end(host, acts[a].act);
                                 host_free(host);
-                                runs++;
                         }
-                n_runs += runs;
-                printf("%s: %" PRIu64 " reads, %" PRIu64 " runs\n", acts[a].name, n_reads, runs);
+                printf("%s: %" PRIu64 " reads\n", acts[a].name, n_reads);
         }
-}
-
-static uint64_t count_allocations(void (*act)(Host *host)) {
-        Host *host = host_new("undisturbed");
-        uint64_t before = heap.n;
-
-        act(host);
-        uint64_t n = heap.n - before;
-
-        host_free(host);
-        return n;
 }
 
 /* Values that used the reserve are dropped, and made again when there is memory. */
 static void run_without_memory(size_t a, uint64_t n, size_t length) {
-        char what[128];
-
-        snprintf(what, sizeof(what), "%s: allocation %" PRIu64 " fails %s", acts[a].name, n,
-                 lengths[length].name);
-        Host *host = host_new(what);
+        Host *host = host_new("%s: allocation %" PRIu64 " fails %s", acts[a].name, n,
+                              lengths[length].name);
         unsigned n_shortages = memory_shortages();
 
-        host->reported.length = 0;
         heap.times = lengths[length].times;
         heap.at = heap.n + n;
         acts[a].act(host);
@@ -317,7 +304,6 @@ static void run_without_memory(size_t a, uint64_t n, size_t length) {
                         "the lack of memory is not reported");
         check_end(host, acts[a].act);
         host_free(host);
-        n_runs++;
 }
 
 /* Each relevant file and directory, permanently unreadable: the fault is reported with the path, and nothing is done. */
@@ -343,10 +329,7 @@ static void test_fault_is_reported(void) {
 
         for (size_t i = 0; i < ARRAY_LEN(paths); i++)
                 for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
-                        char what[128];
-
-                        snprintf(what, sizeof(what), "%s: %s is broken", acts[a].name, paths[i]);
-                        Host *host = host_new(what);
+                        Host *host = host_new("%s: %s is broken", acts[a].name, paths[i]);
                         bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
                                          !strstr(paths[i], "/.");
                         /* Only a start reads these files, and decides about the boot guard. */
@@ -357,7 +340,6 @@ static void test_fault_is_reported(void) {
                                         !is_config) &&
                                        (acts[a].act == start_again || !is_of_start);
 
-                        host->reported.length = 0;
                         model_root_break(host->root, paths[i], -EIO);
                         acts[a].act(host);
                         if (is_read) {
@@ -377,7 +359,6 @@ static void test_fault_is_reported(void) {
                         model_root_break(host->root, NULL, 0);
                         check_end(host, acts[a].act);
                         host_free(host);
-                        n_runs++;
                 }
 }
 
@@ -386,11 +367,7 @@ static void test_reload_gives_back_whole(void) {
         uint64_t n_reads = 0, n_rejected = 0;
 
         for (uint64_t n = 0; n == 0 || n <= n_reads; n += n == 0 ? 1 : stride) {
-                char what[128];
-
-                snprintf(what, sizeof(what), "reload without b: read %" PRIu64 " fails for good",
-                         n);
-                Host *host = host_new(what);
+                Host *host = host_new("reload without b: read %" PRIu64 " fails for good", n);
                 uint64_t before = model_root_reads(host->root);
 
                 root_remove(host->root, "/etc/hugeplan.d/30-b.conf");
@@ -428,7 +405,6 @@ static void test_reload_gives_back_whole(void) {
                 require(host, kernel_pool(host->kernel, 0, 2 * MIB).total_pages == host->pages[0],
                         "other instances lost pages");
                 host_free(host);
-                n_runs++;
         }
         printf("reload without b: %" PRIu64 " reads, %" PRIu64 " rejected\n", n_reads, n_rejected);
 }
@@ -436,10 +412,7 @@ static void test_reload_gives_back_whole(void) {
 /* While pages that others removed are restored, counts cannot be read: the existing pages stay known. */
 static void test_a_count_unread_between_writes(void) {
         for (uint64_t n = 1; n<1200; n += stride> 10 ? 7 : 1) {
-                char what[128];
-
-                snprintf(what, sizeof(what), "pages are put back: read %" PRIu64 " fails", n);
-                Host *host = host_new(what);
+                Host *host = host_new("pages are put back: read %" PRIu64 " fails", n);
 
                 host->may_lower = true;
                 root_write_attribute(host->root,
@@ -454,7 +427,6 @@ static void test_a_count_unread_between_writes(void) {
                 }
                 check_end(host, begin_again);
                 host_free(host);
-                n_runs++;
         }
 }
 
@@ -474,10 +446,7 @@ static void test_guard_is_decided_by_what_is_read(void) {
         uint64_t n_reads = 0;
 
         for (uint64_t n = 0; n == 0 || n <= n_reads; n += n == 0 ? 1 : stride) {
-                char what[128];
-
-                snprintf(what, sizeof(what), "start after failed boots: read %" PRIu64 " fails", n);
-                Host *host = host_new(what);
+                Host *host = host_new("start after failed boots: read %" PRIu64 " fails", n);
                 uint64_t before = model_root_reads(host->root);
 
                 fail_boots(host);
@@ -499,7 +468,6 @@ static void test_guard_is_decided_by_what_is_read(void) {
                                 arena_printf(host->arena, "%s: %s", status->instances[i].name,
                                              status->instances[i].reason.text));
                 host_free(host);
-                n_runs++;
         }
         printf("start after failed boots: %" PRIu64 " reads\n", n_reads);
 }
@@ -529,12 +497,11 @@ int main(int argc, char **argv) {
         model_root_break(host->root, NULL, 0);
         check_end(host, reload);
         host_free(host);
-        n_runs++;
         test_a_count_unread_between_writes();
         test_guard_is_decided_by_what_is_read();
         test_every_read();
         for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
-                uint64_t n_allocations = count_allocations(acts[a].act);
+                uint64_t n_allocations = count(acts[a].act).allocations;
 
                 for (size_t k = 0; k < ARRAY_LEN(lengths); k++)
                         for (uint64_t n = 1 + k % heap_stride; n <= n_allocations; n += heap_stride)
