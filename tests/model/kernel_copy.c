@@ -8,14 +8,17 @@ typedef struct Copier {
         uint64_t number;
 } Copier;
 
-/* Returns the copy of THING. If there is none yet, makes one of its bytes and sets *RET_IS_NEW. */
-static void *copy_once(const Copier *copier, const void *thing, size_t size, Copied *copied,
-                       bool *ret_is_new) {
-        *ret_is_new = copied->in != copier->number;
-        if (*ret_is_new)
-                *copied = (Copied){arena_memdup(copier->to->arena, thing, size), copier->number};
-        return copied->to;
-}
+/* Sets COPY to the copy of THING; NULL for NULL. Whether the copy was made now, of the bytes of THING. */
+#define COPY_ONCE(copier, thing, copy)                                                      \
+        ({                                                                                  \
+                bool is_new_ = (thing) && (thing)->copied.in != (copier)->number;           \
+                if (is_new_)                                                                \
+                        (thing)->copied = (Copied){                                         \
+                                arena_memdup((copier)->to->arena, thing, sizeof(*(thing))), \
+                                (copier)->number};                                          \
+                (copy) = (thing) ? (thing)->copied.to : NULL;                               \
+                is_new_;                                                                    \
+        })
 
 static Size *copy_size(const Copier *copier, const Size *size) {
         return size ? &copier->to->sizes[size->index] : NULL;
@@ -24,13 +27,9 @@ static Size *copy_size(const Copier *copier, const Size *size) {
 static Charges *copy_charges(const Copier *copier, Charges *charges);
 
 static Group *copy_group(const Copier *copier, Group *group) {
-        bool is_new;
+        Group *copy;
 
-        if (!group)
-                return NULL;
-        Group *copy = copy_once(copier, group, sizeof(*group), &group->copied, &is_new);
-
-        if (!is_new)
+        if (!COPY_ONCE(copier, group, copy))
                 return copy;
         copy->parent = copy_group(copier, group->parent);
         copy->charges = copy_charges(copier, group->charges);
@@ -39,13 +38,9 @@ static Group *copy_group(const Copier *copier, Group *group) {
 }
 
 static Charges *copy_charges(const Copier *copier, Charges *charges) {
-        bool is_new;
+        Charges *copy;
 
-        if (!charges)
-                return NULL;
-        Charges *copy = copy_once(copier, charges, sizeof(*charges), &charges->copied, &is_new);
-
-        if (!is_new)
+        if (!COPY_ONCE(copier, charges, copy))
                 return copy;
         copy->parent = copy_charges(copier, charges->parent);
         copy->group = copy_group(copier, charges->group);
@@ -54,13 +49,9 @@ static Charges *copy_charges(const Copier *copier, Charges *charges) {
 }
 
 static KernelMount *copy_mount(const Copier *copier, KernelMount *mount) {
-        bool is_new;
+        KernelMount *copy;
 
-        if (!mount)
-                return NULL;
-        KernelMount *copy = copy_once(copier, mount, sizeof(*mount), &mount->copied, &is_new);
-
-        if (!is_new)
+        if (!COPY_ONCE(copier, mount, copy))
                 return copy;
         copy->kernel = copier->to;
         copy->size = copy_size(copier, mount->size);
@@ -80,13 +71,9 @@ static Subpool *copy_subpool(const Copier *copier, const Subpool *subpool) {
 }
 
 static Page *copy_page(const Copier *copier, Page *page) {
-        bool is_new;
+        Page *copy;
 
-        if (!page)
-                return NULL;
-        Page *copy = copy_once(copier, page, sizeof(*page), &page->copied, &is_new);
-
-        if (!is_new)
+        if (!COPY_ONCE(copier, page, copy))
                 return copy;
         copy->size = copy_size(copier, page->size);
         copy->charged = copy_charges(copier, page->charged);
@@ -114,11 +101,9 @@ static Reservation *copy_reservations(const Copier *copier, const Reservation *r
 }
 
 static KernelSegment *copy_segment(const Copier *copier, KernelSegment *segment) {
-        bool is_new;
-        KernelSegment *copy =
-                copy_once(copier, segment, sizeof(*segment), &segment->copied, &is_new);
+        KernelSegment *copy;
 
-        if (!is_new)
+        if (!COPY_ONCE(copier, segment, copy))
                 return copy;
         copy->kernel = copier->to;
         copy->size = copy_size(copier, segment->size);

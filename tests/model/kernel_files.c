@@ -140,21 +140,16 @@ static Group *split_group_path(const Kernel *kernel, Arena *arena, const char *p
         return group_find(kernel, arena_strndup(arena, below, (size_t) (slash - below)));
 }
 
-static bool is_root_reclaim(const char *path) {
-        return text_equals(path, PATH_CGROUP_RECLAIM);
-}
-
 static void list_group(const Kernel *kernel, Arena *arena, const Group *group, KernelNames *names) {
         for (size_t i = 0; i < ARRAY_LEN(group_attributes); i++)
                 if (group_read(kernel, arena, group, group_attributes[i]))
                         *vec_push(arena, names) = arena_strdup(arena, group_attributes[i]);
         for (unsigned i = 0; i < kernel->n_sizes && group->parent && group->charges; i++)
                 for (size_t k = 0; k < ARRAY_LEN(hugetlb_attributes); k++)
-                        *vec_push(arena, names) = arena_printf(
-                                arena, "hugetlb.%s.%s", group_size_name(arena, &kernel->sizes[i]),
-                                hugetlb_attributes[k]);
-        if (!group->parent)
-                *vec_push(arena, names) = arena_strdup(arena, "memory.reclaim");
+                        *vec_push(arena, names) =
+                                arena_printf(arena, "hugetlb.%s.%s",
+                                             kernel_size_name(arena, kernel->sizes[i].bytes),
+                                             hugetlb_attributes[k]);
         VEC_FOREACH(child, &kernel->groups)
                 if ((*child)->parent == group && !(*child)->is_gone)
                         *vec_push(arena, names) =
@@ -178,12 +173,10 @@ static char *step_towards(Arena *arena, const char *path, const char *far) {
         return arena_strndup(arena, far + length + 1, part_length(far + length + 1));
 }
 
-/* Lists directories that lead to control groups and mounts. */
+/* Lists directories that lead to mounts. */
 static void list_above(const Kernel *kernel, Arena *arena, const char *path, KernelNames *names) {
-        char *name = step_towards(arena, path, PATH_CGROUP);
+        char *name;
 
-        if (name)
-                *vec_push(arena, names) = name;
         VEC_FOREACH(mount, &kernel->mounts)
                 if ((*mount)->is_mounted && (name = step_towards(arena, path, (*mount)->path)))
                         *vec_push(arena, names) = name;
@@ -219,8 +212,7 @@ KernelFileKind kernel_file_kind(const Kernel *kernel, const char *path) {
                 return KERNEL_FILE_DIRECTORY;
         const Group *group = split_group_path(kernel, arena, path, &name);
 
-        if (is_root_reclaim(path) || (group && group_read(kernel, arena, group, name)) ||
-            (!group_path(path) && find_attribute(&where, path)))
+        if ((group && group_read(kernel, arena, group, name)) || find_attribute(&where, path))
                 return KERNEL_FILE_ATTRIBUTE;
         return is_directory(kernel, path) ? KERNEL_FILE_DIRECTORY : KERNEL_FILE_NONE;
 }
@@ -230,8 +222,6 @@ int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char 
         const char *name;
 
         path = through_self(kernel, arena, path);
-        if (is_root_reclaim(path))
-                return -EACCES;
         const Group *group = split_group_path(kernel, arena, path, &name);
         char *text = group ? group_read(kernel, arena, group, name) : NULL;
         const Attribute *attribute = text ? NULL : find_attribute(&where, path);
@@ -256,16 +246,11 @@ int kernel_file_write(Kernel *kernel, const KernelProcess *writer, const char *p
         /* write(2) of nothing does nothing. */
         if (!*text)
                 return kernel_file_kind(kernel, path) == KERNEL_FILE_NONE ? -ENOENT : 0;
-        if (is_root_reclaim(path))
-                return write_reclaim(kernel, writer, &where, text);
+        const Attribute *attribute = find_attribute(&where, path);
         const Group *group = split_group_path(kernel, arena, path, &name);
 
-        if (group)
-                return kernel_group_write(kernel, group->path, name, text);
-        const Attribute *attribute = find_attribute(&where, path);
-
         if (!attribute)
-                return -ENOENT;
+                return group ? kernel_group_write(kernel, group->path, name, text) : -ENOENT;
         return attribute->write ? attribute->write(kernel, writer, &where, text) : -EACCES;
 }
 

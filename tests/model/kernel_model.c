@@ -167,7 +167,6 @@ Kernel *kernel_new(const char *description) {
         char *line;
 
         kernel->arena = arena;
-        kernel->interrupt_after = UINT64_MAX;
         kernel->next_pid = FIRST_PID;
         kernel->next_id = FIRST_ID;
         take_line(kernel, "release 6.12.0");
@@ -217,6 +216,10 @@ Size *kernel_size(const Kernel *kernel, uint64_t page_bytes) {
 
 uint64_t kernel_page_bytes(const Kernel *kernel, size_t i) {
         return i < kernel->n_sizes ? kernel->sizes[i].bytes : 0;
+}
+
+char *kernel_size_name(Arena *arena, uint64_t page_bytes) {
+        return arena_printf(arena, "%sB", format_page_size(arena, page_bytes));
 }
 
 /* ---- processes ---- */

@@ -167,8 +167,6 @@ void kernel_give_memory(Kernel *kernel, unsigned node, uint64_t bytes);
  * without CPUs goes, too. */
 int kernel_remove_memory(Kernel *kernel, unsigned node);
 void kernel_add_memory(Kernel *kernel, unsigned node);
-/* A signal interrupts the next write that grows a pool after N pages. The write succeeds. */
-void kernel_interrupt_growth(Kernel *kernel, uint64_t n_pages);
 
 /* Control groups, by their path below the mount ("/a/b"). Attributes have the kernel's names:
  * "cgroup.subtree_control", "cpuset.mems", "hugetlb.2MB.rsvd.max"... */
@@ -193,6 +191,8 @@ uint64_t kernel_free_bytes(const Kernel *kernel, unsigned node);
 uint64_t kernel_memory_nodes(const Kernel *kernel); /* a bit for each */
 uint64_t kernel_cpu_nodes(const Kernel *kernel);
 uint64_t kernel_page_bytes(const Kernel *kernel, size_t i); /* largest first; 0: no such index */
+/* The name of a size in the hugetlb controller's files: "2MB" (mem_fmt()). */
+char *kernel_size_name(Arena *arena, uint64_t page_bytes);
 
 typedef struct KernelCharge {
         bool is_counted; /* the group has the controller */

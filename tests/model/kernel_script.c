@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Performs scripts of operations on huge pages (script.h) on the model and on the running kernel. Linked statically, so
+/* Compares the model with the running kernel by scripts of operations on huge pages (script.h). Linked statically, so
  * that it runs in any guest.
  *
  *   kernel-script describe                 prints this host for kernel_new()
- *   kernel-script model SCRIPT             performs a script on a model of this host
- *   kernel-script kernel SCRIPT            performs it on the kernel
- *   kernel-script compare SCRIPT...        compares both after each line
- *   kernel-script random SEED LINES [mounts]          prints a random script for this host
- *   kernel-script compare-random SEED LINES [mounts]
+ *   kernel-script compare SCRIPT...        performs scripts on a model of this host and on the kernel, and compares both
+ *                                          after each line
+ *   kernel-script compare-random SEED LINES [mounts]     a random script for this host
  *
  * Each run ends by undoing everything, which is compared as well. Random scripts have mounts only on request, because a
  * kernel that miscounts the reservations of mounts keeps these counts until the next boot.
@@ -21,30 +19,23 @@
 #include "model/script_model.h"
 #include "model/script_random.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAME = 0, DIFFERENT = 1, MISTAKE = 2, SKIP = 77, SCRIPT_BYTES_MAX = 1 << 20 };
+enum { SAME = 0, DIFFERENT = 1, MISTAKE = 2, SKIP = 77 };
 
 /* ---- scripts ---- */
 
 static bool read_lines(Arena *arena, const char *path, ScriptNames *ret) {
-        char *text = arena_alloc(arena, SCRIPT_BYTES_MAX);
-        FILE *file = fopen(path, "re");
-        const char *rest = text;
+        const char *rest = host_read(arena, path);
         char *line;
 
-        if (!file) {
-                fprintf(stderr, "kernel-script: %s: %s\n", path, strerror(errno));
-                return false;
-        }
-        (void) !fread(text, 1, SCRIPT_BYTES_MAX - 1, file);
-        fclose(file);
         while ((line = text_next_word(arena, &rest, "\n")))
                 *vec_push(arena, ret) = line;
-        return true;
+        if (ret->n == 0)
+                fprintf(stderr, "kernel-script: %s: no lines can be read\n", path);
+        return ret->n > 0;
 }
 
 /* WORDS: a seed, the number of lines, and optionally "mounts". */
@@ -98,7 +89,7 @@ static const char *missing(Arena *arena, const ScriptNames *lines) {
         return needed;
 }
 
-/* ---- the model or the kernel ---- */
+/* ---- the model and the kernel ---- */
 
 /* The kernel does not show which node's turn is next. Writing to one node's file determines that. */
 static int settle(Script *script) {
@@ -110,31 +101,6 @@ static int settle(Script *script) {
                 r = script_step(script, "set node0 0", &out);
         return r;
 }
-
-static int print_run(Arena *arena, Script *script, const ScriptNames *lines) {
-        int r = settle(script);
-
-        VEC_FOREACH(line, lines) {
-                Text out = text_in(arena);
-
-                if (r < 0)
-                        break;
-                r = script_step(script, *line, &out);
-                fputs(text_string(&out), r < 0 ? stderr : stdout);
-        }
-        return r < 0 ? MISTAKE : SAME;
-}
-
-static int run_model(Arena *arena, const ScriptNames *lines) {
-        Kernel *kernel = kernel_new(host_describe(arena));
-        int status = print_run(
-                arena, script_new(arena, &script_model, script_model_new(arena, kernel)), lines);
-
-        kernel_free(kernel);
-        return status;
-}
-
-/* ---- both ---- */
 
 static int compare_steps(Arena *arena, Script *expected, Script *actual, Kernel *model,
                          const ScriptNames *lines) {
@@ -183,19 +149,17 @@ static int compare(ScriptKernel *kernel, Arena *arena, const ScriptNames *lines,
         return status;
 }
 
-static ScriptKernel *open_kernel(Arena *arena) {
-        const char *reason;
+/* SCRIPT is its name. */
+static int compare_lines(Arena *arena, const char *script, const ScriptNames *lines) {
+        const char *reason, *needed;
         ScriptKernel *kernel = script_kernel_new(arena, &reason);
-
-        if (!kernel)
-                fprintf(stderr, "kernel-script: %s\n", reason);
-        return kernel;
-}
-
-static int compare_named(Arena *arena, const char *name, const ScriptNames *lines,
-                         ScriptKernel *kernel) {
-        const char *needed = missing(arena, lines);
         bool is_broken = false;
+
+        if (!kernel) {
+                fprintf(stderr, "kernel-script: %s\n", reason);
+                return SKIP;
+        }
+        needed = missing(arena, lines);
         int status = needed ? SAME : compare(kernel, arena, lines, &is_broken);
         bool is_undone = script_kernel_free(kernel);
 
@@ -208,73 +172,31 @@ static int compare_named(Arena *arena, const char *name, const ScriptNames *line
                 VEC_FOREACH(line, lines)
                         printf("  %s\n", *line);
         }
-        printf("%s - %s%s%s\n", status == SAME ? "ok" : "not ok", name,
+        printf("%s - %s%s%s\n", status == SAME ? "ok" : "not ok", script,
                needed ? " # SKIP needs " : "", needed ? needed : "");
         fflush(stdout);
         return status;
 }
 
-static int compare_file(const char *path) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *slash = strrchr(path, '/');
-        ScriptNames lines = {};
-
-        if (!read_lines(arena, path, &lines))
-                return MISTAKE;
-        ScriptKernel *kernel = open_kernel(arena);
-
-        return kernel ? compare_named(arena, slash ? slash + 1 : path, &lines, kernel) : SKIP;
-}
-
-static int compare_random(char **words) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        ScriptNames lines = {};
-
-        if (!make_lines(arena, words, &lines))
-                return MISTAKE;
-        ScriptKernel *kernel = open_kernel(arena);
-
-        return kernel ? compare_named(arena,
-                                      arena_printf(arena, "%s random lines, seed %s%s", words[1],
-                                                   words[0], words[2] ? ", mounts" : ""),
-                                      &lines, kernel)
-                      : SKIP;
-}
-
 /* ---- verbs ---- */
 
-static int do_describe(Arena *arena, char **words) {
-        (void) words;
+static int do_describe(char **words UNUSED) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
         fputs(host_describe(arena), stdout);
         return SAME;
 }
 
-static int do_model(Arena *arena, char **words) {
-        ScriptNames lines = {};
-
-        return read_lines(arena, words[0], &lines) ? run_model(arena, &lines) : MISTAKE;
-}
-
-static int do_kernel(Arena *arena, char **words) {
-        ScriptNames lines = {};
-
-        if (!read_lines(arena, words[0], &lines))
-                return MISTAKE;
-        ScriptKernel *kernel = open_kernel(arena);
-
-        if (!kernel)
-                return SKIP;
-        int status = print_run(arena, script_new(arena, &script_kernel, kernel), &lines);
-
-        return script_kernel_free(kernel) ? status : DIFFERENT;
-}
-
-static int do_compare(Arena *arena, char **words) {
+static int do_compare(char **words) {
         int worst = SAME;
 
-        (void) arena;
         for (; *words; words++) {
-                int status = compare_file(*words);
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                const char *slash = strrchr(*words, '/');
+                ScriptNames lines = {};
+                int status = read_lines(arena, *words, &lines)
+                                     ? compare_lines(arena, slash ? slash + 1 : *words, &lines)
+                                     : MISTAKE;
 
                 if (status == SKIP)
                         return SKIP;
@@ -283,36 +205,29 @@ static int do_compare(Arena *arena, char **words) {
         return worst;
 }
 
-static int do_random(Arena *arena, char **words) {
+static int do_compare_random(char **words) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *name = arena_printf(arena, "%s random lines, seed %s%s", words[1], words[0],
+                                        words[2] ? ", mounts" : "");
         ScriptNames lines = {};
 
-        if (!make_lines(arena, words, &lines))
-                return MISTAKE;
-        VEC_FOREACH(line, &lines)
-                puts(*line);
-        return SAME;
-}
-
-static int do_compare_random(Arena *arena, char **words) {
-        (void) arena;
-        return compare_random(words);
+        return make_lines(arena, words, &lines) ? compare_lines(arena, name, &lines) : MISTAKE;
 }
 
 int main(int argc, char **argv) {
         static const struct {
                 const char *verb;
                 int n_words; /* at least */
-                int (*run)(Arena *arena, char **words);
+                int (*run)(char **words);
         } verbs[] = {
-                {"describe", 0, do_describe}, {"model", 1, do_model},
-                {"kernel", 1, do_kernel},     {"compare", 1, do_compare},
-                {"random", 2, do_random},     {"compare-random", 2, do_compare_random},
+                {"describe", 0, do_describe},
+                {"compare", 1, do_compare},
+                {"compare-random", 2, do_compare_random},
         };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
 
         for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++)
                 if (text_equals(argv[1], verbs[i].verb) && argc - 2 >= verbs[i].n_words)
-                        return verbs[i].run(arena, argv + 2);
+                        return verbs[i].run(argv + 2);
         fputs("kernel-script: the head of tests/model/kernel_script.c lists the verbs\n", stderr);
         return MISTAKE;
 }

@@ -132,6 +132,7 @@ struct Charges {
                         reserved_max;               /* pages, including those of groups below */
                 uint64_t used_on[KERNEL_NODES_MAX]; /* excluding those */
                 uint64_t n_refused, n_refused_here;
+                uint64_t used_seen, reserved_seen; /* for kernel_check_invariants() */
         } of[KERNEL_SIZES_MAX];
         Copied copied;
 };
@@ -166,7 +167,6 @@ struct Kernel {
         uint64_t memory_nodes; /* N_MEMORY */
         Size sizes[KERNEL_SIZES_MAX];
         unsigned n_sizes;
-        uint64_t interrupt_after; /* UINT64_MAX: no signal is pending */
         Group *root;
         VEC(Group *) groups;
         VEC(Charges *) charges; /* including those of removed groups */
@@ -229,8 +229,6 @@ int charge(Charges *charges, const Size *size, uint64_t n, bool is_reservation);
 void uncharge(Charges *charges, const Size *size, uint64_t n, bool is_reservation);
 bool group_has_processes(const Kernel *kernel, const Group *group);
 char *group_read(const Kernel *kernel, Arena *arena, const Group *group, const char *attribute);
-/* "2MB". */
-char *group_size_name(Arena *arena, const Size *size);
 
 /* ---- model_fault.c ---- */
 

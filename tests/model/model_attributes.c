@@ -24,6 +24,10 @@ static int parse_sysfs(const char *text, uint64_t *ret) {
         return parse_u64(arena_strndup(arena, text, length), ret);
 }
 
+static int node_of(const Where *where) {
+        return where->is_on_node ? (int) where->node : KERNEL_HOST;
+}
+
 /* ---- nodes ---- */
 
 static bool has_demotion(const Where *where) {
@@ -92,30 +96,26 @@ static char *read_node_meminfo(const Where *where) {
         return text.string;
 }
 
-static int write_compact(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                         const char *text) {
-        (void) writer;
-        (void) text;
-        return kernel_compact(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST);
+static int write_compact(Kernel *kernel, const KernelProcess *writer UNUSED, const Where *where,
+                         const char *text UNUSED) {
+        return kernel_compact(kernel, node_of(where));
 }
 
-int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                  const char *text) {
+/* "1048576 swappiness=0" */
+static int write_reclaim(Kernel *kernel, const KernelProcess *writer UNUSED, const Where *where,
+                         const char *text) {
         char *number = text_next_word(where->arena, &text, " \n");
         uint64_t bytes;
 
-        (void) writer;
         if (!number || parse_size_bytes(number, &bytes) < 0)
                 return -EINVAL;
-        return kernel_reclaim(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST, bytes);
+        return kernel_reclaim(kernel, node_of(where), bytes);
 }
 
-static int write_drop_caches(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                             const char *text) {
+static int write_drop_caches(Kernel *kernel, const KernelProcess *writer UNUSED,
+                             const Where *where UNUSED, const char *text) {
         uint64_t what;
 
-        (void) writer;
-        (void) where;
         if (parse_sysfs(text, &what) < 0 || what < 1 || what > 7)
                 return -EINVAL;
         if (what & 1)
@@ -125,30 +125,17 @@ static int write_drop_caches(Kernel *kernel, const KernelProcess *writer, const 
 
 /* ---- pools ---- */
 
-static char *count_text(const Where *where, uint64_t n) {
-        return arena_printf(where->arena, "%" PRIu64 "\n", n);
-}
+#define READ_COUNT(name, member)                                                                  \
+        static char *read_##name(const Where *where) {                                            \
+                KernelPool pool = kernel_pool(where->kernel, node_of(where), where->size->bytes); \
+                                                                                                  \
+                return arena_printf(where->arena, "%" PRIu64 "\n", pool.member);                  \
+        }
 
-static KernelPool pool_of(const Where *where) {
-        return kernel_pool(where->kernel, where->is_on_node ? (int) where->node : KERNEL_HOST,
-                           where->size ? where->size->bytes : 0);
-}
-
-static char *read_total(const Where *where) {
-        return count_text(where, pool_of(where).total_pages);
-}
-
-static char *read_free(const Where *where) {
-        return count_text(where, pool_of(where).free_pages);
-}
-
-static char *read_surplus(const Where *where) {
-        return count_text(where, pool_of(where).surplus_pages);
-}
-
-static char *read_reserved(const Where *where) {
-        return count_text(where, pool_of(where).reserved_pages);
-}
+READ_COUNT(total, total_pages)
+READ_COUNT(free, free_pages)
+READ_COUNT(surplus, surplus_pages)
+READ_COUNT(reserved, reserved_pages)
 
 static char *read_demote_size(const Where *where) {
         return arena_printf(where->arena, "%" PRIu64 "kB\n", where->size->demote_to->bytes / KIB);
@@ -159,21 +146,15 @@ static int write_total(Kernel *kernel, const KernelProcess *writer, const Where 
         uint64_t n;
         int r = parse_sysfs(text, &n);
 
-        return r < 0 ? r
-                     : kernel_set_pool(kernel, writer,
-                                       where->is_on_node ? (int) where->node : KERNEL_HOST,
-                                       where->size->bytes, n);
+        return r < 0 ? r : kernel_set_pool(kernel, writer, node_of(where), where->size->bytes, n);
 }
 
-static int write_demote(Kernel *kernel, const KernelProcess *writer, const Where *where,
+static int write_demote(Kernel *kernel, const KernelProcess *writer UNUSED, const Where *where,
                         const char *text) {
         uint64_t n;
         int r = parse_sysfs(text, &n);
 
-        (void) writer;
-        return r < 0 ? r
-                     : kernel_demote(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST,
-                                     where->size->bytes, n);
+        return r < 0 ? r : kernel_demote(kernel, node_of(where), where->size->bytes, n);
 }
 
 /* ---- the host ---- */
@@ -326,6 +307,7 @@ const Attribute kernel_attributes[] = {
         {PATH_BUDDYINFO, read_buddyinfo},
         {PATH_OSRELEASE, read_release},
         {PATH_COMPACT, NULL, write_compact},
+        {PATH_CGROUP_RECLAIM, NULL, write_reclaim},
         {PATH_DROP_CACHES, NULL, write_drop_caches},
         {PROCESS "/status", read_status},
         {PROCESS "/smaps", read_smaps, NULL, is_self},

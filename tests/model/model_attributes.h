@@ -28,7 +28,3 @@ typedef struct Attribute {
 
 extern const Attribute kernel_attributes[];
 extern const size_t n_kernel_attributes;
-
-/* "1048576 swappiness=0" */
-int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *where,
-                  const char *text);

@@ -29,22 +29,38 @@ static void expect_most(Check *check, uint64_t counted, uint64_t most, const cha
 
 /* ---- pages and reservations ---- */
 
+static void count_charge(Charges *charges, const Size *size, uint64_t used, uint64_t reserved) {
+        for (; charges; charges = charges->parent) {
+                charges->of[size->index].used_seen += used;
+                charges->of[size->index].reserved_seen += reserved;
+        }
+}
+
 static void add_page(Check *check, const Page *page) {
-        check->reserved[page->size->index] -= page->restores_reserve;
-        check->used_on[page->size->index][page->node]++;
+        const Size *size = page->size;
+
+        check->reserved[size->index] -= page->restores_reserve;
+        check->used_on[size->index][page->node]++;
+        count_charge(page->charged, size, 1, 0);
+        count_charge(page->charged_reservation, size, 0, 1);
 }
 
 static void find_in_segment(Check *check, const KernelSegment *segment) {
         for (uint64_t i = 0; !segment->is_gone && i < segment->n_allocated; i++) {
+                const Reservation *reservation = &segment->reservations[i];
+
+                count_charge(reservation->charged, segment->size, 0, 1);
                 if (segment->pages[i])
                         add_page(check, segment->pages[i]);
                 else
-                        check->reserved[segment->size->index] += segment->reservations[i].is_there;
+                        check->reserved[segment->size->index] += reservation->is_there;
         }
 }
 
 /* Counts a page at the last of the page tables that refer to it. */
 static void find_in_mapping(Check *check, const KernelMapping *mapping) {
+        if (!mapping->is_gone && mapping->is_owner)
+                count_charge(mapping->charged, mapping->size, 0, mapping->n);
         for (uint64_t i = 0; !mapping->is_gone && i < mapping->n; i++) {
                 Page *page = mapping->pages[i];
 
@@ -100,65 +116,14 @@ static void check_size(Check *check, const Size *size) {
 
 /* ---- control groups ---- */
 
-static bool is_below(const Charges *charges, const Charges *above) {
-        for (; charges && charges != above; charges = charges->parent)
-                ;
-        return charges != NULL;
-}
+static void check_charges(Check *check, Charges *charges) {
+        for (unsigned i = 0; i < check->kernel->n_sizes; i++) {
+                uint64_t bytes = check->kernel->sizes[i].bytes;
+                typeof(charges->of[i]) *of = &charges->of[i];
 
-typedef struct Sum {
-        const Charges *of;
-        unsigned size;
-        uint64_t used, reserved;
-} Sum;
-
-static void sum_page(Sum *sum, const Page *page) {
-        if (!page || page->size->index != sum->size)
-                return;
-        sum->used += is_below(page->charged, sum->of);
-        sum->reserved += is_below(page->charged_reservation, sum->of);
-}
-
-static void sum_segments(const Kernel *kernel, Sum *sum) {
-        VEC_FOREACH(segment, &kernel->segments)
-                for (uint64_t i = 0; !(*segment)->is_gone && i < (*segment)->n_allocated; i++) {
-                        sum_page(sum, (*segment)->pages[i]);
-                        if ((*segment)->size->index == sum->size)
-                                sum->reserved +=
-                                        is_below((*segment)->reservations[i].charged, sum->of);
-                }
-}
-
-/* Counts a private page at the last of its page tables. */
-static void sum_mapping(const KernelMapping *mapping, Sum *sum) {
-        if (mapping->is_gone || !mapping->is_private || mapping->size->index != sum->size)
-                return;
-        if (mapping->is_owner && is_below(mapping->charged, sum->of))
-                sum->reserved += mapping->n;
-        for (uint64_t i = 0; i < mapping->n; i++) {
-                Page *page = mapping->pages[i];
-
-                if (!page || ++page->n_seen < page->n_mappings)
-                        continue;
-                page->n_seen = 0;
-                sum_page(sum, page);
-        }
-}
-
-static void check_charges(Check *check, const Charges *charges) {
-        const Kernel *kernel = check->kernel;
-
-        for (unsigned i = 0; i < kernel->n_sizes; i++) {
-                Sum sum = {.of = charges, .size = i};
-
-                sum_segments(kernel, &sum);
-                VEC_FOREACH(process, &kernel->processes)
-                        VEC_FOREACH(mapping, &(*process)->mappings)
-                                sum_mapping(*mapping, &sum);
-                expect(check, charges->of[i].used, sum.used, charges->group->path,
-                       kernel->sizes[i].bytes, 0);
-                expect(check, charges->of[i].reserved, sum.reserved, charges->group->path,
-                       kernel->sizes[i].bytes, 1);
+                expect(check, of->used, of->used_seen, charges->group->path, bytes, 0);
+                expect(check, of->reserved, of->reserved_seen, charges->group->path, bytes, 1);
+                of->used_seen = of->reserved_seen = 0;
         }
 }
 

@@ -295,7 +295,7 @@ static const Size *attribute_size(const Kernel *kernel, const char *attribute,
         for (unsigned i = 0; i < kernel->n_sizes; i++) {
                 const Size *size = &kernel->sizes[i];
                 const char *prefix =
-                        arena_printf(arena, "hugetlb.%s.", group_size_name(arena, size));
+                        arena_printf(arena, "hugetlb.%s.", kernel_size_name(arena, size->bytes));
 
                 if (text_starts_with(attribute, prefix)) {
                         *ret_rest = attribute + strlen(prefix);
@@ -341,20 +341,6 @@ int kernel_group_write(Kernel *kernel, const char *path, const char *attribute, 
 }
 
 /* ---- reads ---- */
-
-/* mem_fmt(). */
-char *group_size_name(Arena *arena, const Size *size) {
-        static const struct {
-                uint64_t unit;
-                const char *name;
-        } units[] = {{GIB, "GB"}, {MIB, "MB"}, {KIB, "KB"}};
-
-        for (size_t i = 0; i < ARRAY_LEN(units); i++)
-                if (size->bytes >= units[i].unit)
-                        return arena_printf(arena, "%" PRIu64 "%s", size->bytes / units[i].unit,
-                                            units[i].name);
-        return NULL;
-}
 
 static char *format_nodes(Arena *arena, uint64_t nodes) {
         return id_set_format(arena, &(IdSet){.words = {nodes}});

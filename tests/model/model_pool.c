@@ -161,15 +161,9 @@ static bool grow(Kernel *kernel, Size *size, uint64_t count, uint64_t nodes, uin
         while (size->surplus > 0 && count > persistent(size))
                 if (!adjust_surplus(size, nodes, false))
                         break;
-        while (count > persistent(size)) {
+        while (count > persistent(size))
                 if (!alloc_fresh(kernel, size, nodes, mems))
                         return false;
-                /* signal_pending() */
-                if (kernel->interrupt_after < UINT64_MAX && --kernel->interrupt_after == 0) {
-                        kernel->interrupt_after = UINT64_MAX;
-                        return false;
-                }
-        }
         return true;
 }
 
@@ -245,10 +239,6 @@ int kernel_set_overcommit(Kernel *kernel, uint64_t page_bytes, uint64_t n_pages)
                 return -EINVAL;
         size->overcommit = n_pages;
         return 0;
-}
-
-void kernel_interrupt_growth(Kernel *kernel, uint64_t n_pages) {
-        kernel->interrupt_after = MAX(n_pages, UINT64_C(1));
 }
 
 /* ---- demotion ---- */

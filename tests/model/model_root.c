@@ -32,8 +32,7 @@ struct Root {
         VEC(Entry *) entries;
         uint64_t next_id, clock;
         ModelRootHooks hooks;
-        uint64_t n_changes, fail_at, die_at; /* UINT64_MAX: never */
-        int fail_error;
+        uint64_t n_changes, die_at; /* UINT64_MAX: never */
         bool is_dead;
         uint64_t n_reads, fail_read_at, fail_reads; /* the first read that fails, and how many do */
         int fail_read_error;
@@ -233,11 +232,8 @@ Root *model_root_new(Kernel *kernel) {
         Arena *arena = arena_new();
         Root *root = ARENA_NEW(arena, Root);
 
-        *root = (Root){.arena = arena,
-                       .kernel = kernel,
-                       .fail_at = UINT64_MAX,
-                       .die_at = UINT64_MAX,
-                       .fail_read_at = UINT64_MAX};
+        *root = (Root){
+                .arena = arena, .kernel = kernel, .die_at = UINT64_MAX, .fail_read_at = UINT64_MAX};
         put(root, ENTRY_DIRECTORY, "/", NULL);
         for (size_t i = 0; kernel && i < ARRAY_LEN(first_files); i++) {
                 make_directories(root, parent_path(arena, first_files[i].path));
@@ -284,15 +280,6 @@ void model_root_set_hooks(Root *root, const ModelRootHooks *hooks) {
         root->hooks = *hooks;
 }
 
-uint64_t model_root_changes(const Root *root) {
-        return root->n_changes;
-}
-
-void model_root_fail(Root *root, uint64_t n, int error) {
-        root->fail_at = root->n_changes + n;
-        root->fail_error = error;
-}
-
 void model_root_die(Root *root, uint64_t n) {
         root->die_at = root->n_changes + n;
 }
@@ -331,7 +318,7 @@ static int begin_change(Root *root, const char *path, const char *text) {
                 return -EIO;
         if (text && is_in(root->full_path, path))
                 return -ENOSPC;
-        return root->n_changes == root->fail_at ? root->fail_error : 0;
+        return 0;
 }
 
 static int end_change(Root *root, const char *path, const char *text, int r) {
@@ -380,8 +367,8 @@ static int noted(const Root *const_root, const char *path, int r) {
         return r;
 }
 
-/* Returns an error if the read must fail. */
-static int begin_read(const Root *const_root, const char *path) {
+/* Finds what is read; returns an error if the read must fail. */
+static int begin_read(const Root *const_root, Arena *arena, const char *path, Found *ret) {
         Root *root = mutable(const_root);
         uint64_t n = ++root->n_reads;
         int r = 0;
@@ -390,16 +377,13 @@ static int begin_read(const Root *const_root, const char *path) {
                 r = root->fail_read_error;
         if (is_in(root->broken_path, path))
                 r = root->broken_error;
-        return noted(root, path, r);
+        return noted(root, path, r == 0 ? find(root, arena, path, ret) : r);
 }
 
 static int read_whole(const Root *root, Arena *arena, const char *path, char **ret,
                       size_t *ret_size) {
         Found found;
-        int r = begin_read(root, path);
-
-        if (r == 0)
-                r = noted(root, path, find(root, arena, path, &found));
+        int r = begin_read(root, arena, path, &found);
 
         if (r < 0)
                 return r;
@@ -442,25 +426,22 @@ bool root_exists(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return begin_read(root, path) == 0 && find(root, arena, path, &found) == 0;
+        return begin_read(root, arena, path, &found) == 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return begin_read(root, path) == 0 && find(root, arena, path, &found) == 0 &&
-               is_directory(&found);
+        return begin_read(root, arena, path, &found) == 0 && is_directory(&found);
 }
 
 /* The times of the kernel's files do not change. */
 int root_stat(const Root *root, const char *path, struct stat *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
-        int r = begin_read(root, path);
+        int r = begin_read(root, arena, path, &found);
 
-        if (r == 0)
-                r = find(root, arena, path, &found);
         if (r < 0)
                 return r;
         *ret = found.entry ? (struct stat){.st_dev = 2,
@@ -473,10 +454,8 @@ int root_stat(const Root *root, const char *path, struct stat *ret) {
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
         Found found;
-        int r = begin_read(root, path);
+        int r = begin_read(root, arena, path, &found);
 
-        if (r == 0)
-                r = find(root, arena, path, &found);
         if (r < 0 || !text_starts_with(path, PATH_SYSTEMD_RUN))
                 return r < 0 ? r : -EINVAL;
         *ret = arena_strdup(arena, found.entry->text);
@@ -487,10 +466,7 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         uint64_t bytes, blocks, free_blocks;
         Found found;
-        int r = begin_read(root, path);
-
-        if (r == 0)
-                r = find(root, arena, path, &found);
+        int r = begin_read(root, arena, path, &found);
 
         if (r < 0)
                 return r;
@@ -511,10 +487,6 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret) {
         return 0;
 }
 
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
 /* The name of PATH in DIRECTORY; NULL if PATH is not directly below. */
 static const char *name_below(const char *directory, const char *path) {
         size_t length = text_equals(directory, "/") ? 0 : strlen(directory);
@@ -528,10 +500,7 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         KernelNames all = {};
         Names names = {};
         Found found;
-        int r = begin_read(root, path);
-
-        if (r == 0)
-                r = noted(root, path, find(root, arena, path, &found));
+        int r = begin_read(root, arena, path, &found);
 
         if (r < 0)
                 return r;
@@ -547,7 +516,7 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
                         *vec_push(arena, &all) = arena_strdup(arena, name);
         }
         if (all.n > 0)
-                qsort(all.items, all.n, sizeof(char *), compare_names);
+                qsort(all.items, all.n, sizeof(char *), text_compare);
         VEC_FOREACH(name, &all)
                 if (names.n == 0 || !text_equals(names.items[names.n - 1], *name))
                         *vec_push(arena, &names) = *name;

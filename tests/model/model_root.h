@@ -40,12 +40,6 @@ typedef struct ModelRootHooks {
 
 void model_root_set_hooks(Root *root, const ModelRootHooks *hooks);
 
-/* The number of attempted changes. */
-uint64_t model_root_changes(const Root *root);
-
-/* The N-th change from now on, counted from 1, fails with ERROR (negative). */
-void model_root_fail(Root *root, uint64_t n, int error);
-
 /* The number of reads. From the N-th read from now on, counted from 1, TIMES reads fail with ERROR (negative). */
 uint64_t model_root_reads(const Root *root);
 void model_root_fail_reads(Root *root, uint64_t n, uint64_t times, int error);

@@ -14,7 +14,8 @@ typedef struct Line {
         const char *words[WORDS_MAX];
         size_t n;
         const char *mistake;
-        Text note; /* printed after "ok" */
+        ScriptOperation operation;
+        bool is_refused; /* the kernel has refused the mapping, so that it has a name only */
 } Line;
 
 /* ---- words ---- */
@@ -22,13 +23,6 @@ typedef struct Line {
 static int wrong(Line *line, const char *what) {
         line->mistake = line->mistake ? line->mistake : what;
         return -EINVAL;
-}
-
-static const char *word_at(Line *line, size_t i) {
-        if (i < line->n)
-                return line->words[i];
-        wrong(line, "a word is missing");
-        return "";
 }
 
 /* The value of "KEY=VALUE", or NULL. */
@@ -42,10 +36,7 @@ static const char *option(const Line *line, const char *key) {
 }
 
 static bool flag(const Line *line, const char *word) {
-        for (size_t i = 1; i < line->n; i++)
-                if (text_equals(line->words[i], word))
-                        return true;
-        return false;
+        return text_index(line->words, line->n, word) > 0;
 }
 
 static uint64_t number(Line *line, const char *text) {
@@ -73,8 +64,136 @@ static uint64_t page_size(const Line *line) {
         return line->script->sizes[0];
 }
 
-/* "bind:0-1", "local". */
-static KernelPolicy policy(Line *line, const char *text) {
+/* ---- names ---- */
+
+static int find(const ScriptNames *names, const char *name) {
+        for (size_t i = names->n; i > 0; i--)
+                if (text_equals(names->items[i - 1], name))
+                        return (int) i - 1;
+        return -1;
+}
+
+static unsigned known(Line *line, const ScriptNames *names, const char *name) {
+        int found = find(names, name);
+
+        if (found < 0)
+                wrong(line, "no such name");
+        return (unsigned) MAX(found, 0);
+}
+
+/* Adds a name, and returns its number. */
+static unsigned add(Line *line, ScriptNames *names, const char *name, size_t most) {
+        Arena *arena = line->script->arena;
+
+        if (names->n == most)
+                wrong(line, "too many");
+        else
+                *vec_push(arena, names) = arena_strdup(arena, name);
+        return (unsigned) names->n - 1;
+}
+
+/* ---- what a word says about the operation ---- */
+
+static void take_process(Line *line, const char *word) {
+        line->operation.process = (int) known(line, &line->script->processes, word);
+}
+
+static void take_new_process(Line *line, const char *word) {
+        line->operation.process =
+                (int) add(line, &line->script->processes, word, SCRIPT_PROCESSES_MAX);
+}
+
+/* With names of all mappings of its parent. */
+static void take_child(Line *line, const char *word) {
+        Script *script = line->script;
+        int parent = line->operation.process;
+        unsigned child = add(line, &script->processes, word, SCRIPT_PROCESSES_MAX);
+
+        VEC_FOREACH(name, &script->mappings[parent])
+                *vec_push(script->arena, &script->mappings[child]) = *name;
+        script->failed[child] = script->failed[parent];
+        line->operation.child = child;
+}
+
+/* The name of the mapping in "A:x"; "" in "A". */
+static const char *split_mapping(Line *line, const char *word) {
+        const char *end = strchrnul(word, ':');
+
+        take_process(line, arena_strdup_to(line->arena, word, end));
+        return *end ? end + 1 : "";
+}
+
+static bool is_refused(const Line *line, unsigned mapping) {
+        return line->script->failed[line->operation.process] & UINT64_C(1) << mapping;
+}
+
+static void take_mapping(Line *line, const char *word) {
+        const char *name = split_mapping(line, word);
+        const ScriptNames *names = &line->script->mappings[line->operation.process];
+
+        line->operation.mapping = known(line, names, name);
+        line->is_refused = is_refused(line, line->operation.mapping);
+}
+
+static void take_new_mapping(Line *line, const char *word) {
+        const char *name = split_mapping(line, word);
+        ScriptNames *names = &line->script->mappings[line->operation.process];
+        int before = line->mistake ? -1 : find(names, name);
+
+        if (before >= 0 && !is_refused(line, (unsigned) before))
+                wrong(line, "a mapping of that name is there");
+        if (before >= 0)
+                names->items[before] = NULL;
+        line->operation.mapping = add(line, names, name, SCRIPT_MAPPINGS_MAX);
+}
+
+static void take_segment(Line *line, const char *word) {
+        line->operation.segment = known(line, &line->script->segments, word);
+}
+
+static void take_new_segment(Line *line, const char *word) {
+        if (line->operation.process < 0)
+                wrong(line, "by= is missing");
+        line->operation.segment = add(line, &line->script->segments, word, SCRIPT_SEGMENTS_MAX);
+}
+
+static void take_mount(Line *line, const char *word) {
+        line->operation.mount = known(line, &line->script->mounts, word);
+}
+
+static void take_new_mount(Line *line, const char *word) {
+        line->operation.mount = add(line, &line->script->mounts, word, SCRIPT_MOUNTS_MAX);
+}
+
+/* "M/f" */
+static void take_file_in_mount(Line *line, const char *word) {
+        const char *slash = strchr(word, '/');
+
+        if (!slash) {
+                wrong(line, "MOUNT/FILE is missing");
+                return;
+        }
+        take_mount(line, arena_strdup_to(line->arena, word, slash));
+        line->operation.file = slash + 1;
+}
+
+static void take_count(Line *line, const char *word) {
+        line->operation.n_pages = number(line, word);
+}
+
+/* "3-5", "3", "all" */
+static void take_range(Line *line, const char *word) {
+        const char *dash = strchr(word, '-');
+
+        line->operation.last = UINT64_MAX;
+        if (text_equals(word, "all"))
+                return;
+        line->operation.first = number(line, arena_strdup_to(line->arena, word, dash));
+        line->operation.last = dash ? number(line, dash + 1) : line->operation.first;
+}
+
+/* "bind:0-1", "local" */
+static void take_policy(Line *line, const char *word) {
         static const char *const names[] = {
                 [KERNEL_POLICY_LOCAL] = "local",
                 [KERNEL_POLICY_BIND] = "bind:",
@@ -83,299 +202,28 @@ static KernelPolicy policy(Line *line, const char *text) {
         };
         IdSet nodes = {};
 
-        for (size_t i = 0; text && i < ARRAY_LEN(names); i++)
-                if (text_starts_with(text, names[i]) &&
-                    id_set_parse(text + strlen(names[i]), &nodes) == 0)
-                        return (KernelPolicy){(KernelPolicyMode) i, nodes.words[0]};
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                if (text_starts_with(word, names[i]) &&
+                    id_set_parse(word + strlen(names[i]), &nodes) == 0) {
+                        line->operation.policy =
+                                (KernelPolicy){(KernelPolicyMode) i, nodes.words[0]};
+                        return;
+                }
         wrong(line, "what policy is that?");
-        return (KernelPolicy){};
 }
 
-/* ---- names ---- */
-
-#define FIND(vec, name)                                            \
-        ({                                                         \
-                int found_ = -1;                                   \
-                for (size_t i_ = 0; i_ < (vec)->n; i_++)           \
-                        if (text_equals((vec)->items[i_], (name))) \
-                                found_ = (int) i_;                 \
-                found_;                                            \
-        })
-
-#define KNOWN(line, vec, name)                                                         \
-        ({                                                                             \
-                int known_ = FIND((vec), (name));                                      \
-                (unsigned) (known_ < 0 ? (wrong((line), "no such name"), 0) : known_); \
-        })
-
-/* Adds a name, and returns its number. */
-#define ADD(line, vec, name, most)                                           \
-        ({                                                                   \
-                typeof(vec) add_ = (vec);                                    \
-                if (add_->n == (most))                                       \
-                        wrong((line), "too many");                           \
-                else                                                         \
-                        *vec_push((line)->script->arena, add_) =             \
-                                arena_strdup((line)->script->arena, (name)); \
-                (unsigned) (add_->n - 1);                                    \
-        })
-
-/* "A:x": returns the process; *RET_MAPPING is the name of the mapping. */
-static unsigned process_of(Line *line, const char *word, const char **ret_mapping) {
-        size_t length = strcspn(word, ":");
-        const char *name = arena_strndup(line->arena, word, length);
-
-        if (ret_mapping)
-                *ret_mapping = word[length] ? word + length + 1 : "";
-        return KNOWN(line, &line->script->processes, name);
-}
-
-static unsigned mapping_of(Line *line, const char *word, unsigned *ret_process) {
-        const char *name;
-
-        *ret_process = process_of(line, word, &name);
-        return KNOWN(line, &line->script->mappings[*ret_process], name);
-}
-
-/* Whether the kernel has refused the mapping, so that it has a name only. */
-static bool has_failed(const Line *line, unsigned process, unsigned mapping) {
-        return line->script->failed[process] & UINT64_C(1) << mapping;
-}
-
-/* ---- processes ---- */
-
-static int do_run(Line *line) {
-        Script *script = line->script;
-        const char *group = option(line, "group"), *text = option(line, "policy");
-        KernelPolicy preference = text ? policy(line, text) : (KernelPolicy){};
-        unsigned cpu_node = (unsigned) number_option(line, "cpu", 0), process;
-
-        process = ADD(line, &script->processes, word_at(line, 1), SCRIPT_PROCESSES_MAX);
-        if (line->mistake)
-                return -EINVAL;
-        return script->backend->run(script->context, process, cpu_node, group, &preference);
-}
-
-static int do_fork(Line *line) {
-        Script *script = line->script;
-        unsigned process = process_of(line, word_at(line, 1), NULL), child;
-
-        child = ADD(line, &script->processes, word_at(line, 2), SCRIPT_PROCESSES_MAX);
-        if (line->mistake)
-                return -EINVAL;
-        VEC_FOREACH(name, &script->mappings[process])
-                *vec_push(script->arena, &script->mappings[child]) = *name;
-        script->failed[child] = script->failed[process];
-        return script->backend->fork(script->context, process, child);
-}
-
-static int do_exit(Line *line) {
-        unsigned process = process_of(line, word_at(line, 1), NULL);
-
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->exit(line->script->context, process);
-}
-
-static int do_policy(Line *line) {
-        unsigned process = process_of(line, word_at(line, 1), NULL);
-        KernelPolicy preference = policy(line, word_at(line, 2));
-
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->set_policy(line->script->context, process, &preference);
-}
-
-static int do_move(Line *line) {
-        unsigned process = process_of(line, word_at(line, 1), NULL);
-        const char *group = word_at(line, 2);
-
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->move(line->script->context, process, group);
-}
-
-/* ---- mappings ---- */
-
-static int map_as(Line *line, const char *word, const ScriptMap *map) {
-        Script *script = line->script;
-        const char *name;
-        unsigned process = process_of(line, word, &name), mapping;
-
-        int before = line->mistake ? -1 : FIND(&script->mappings[process], name);
-
-        if (before >= 0 && !has_failed(line, process, (unsigned) before))
-                wrong(line, "a mapping of that name is there");
-        if (before >= 0)
-                script->mappings[process].items[before] = NULL;
-        mapping = ADD(line, &script->mappings[process], name, SCRIPT_MAPPINGS_MAX);
-        if (line->mistake)
-                return -EINVAL;
-        int r = script->backend->map(script->context, process, mapping, map);
-
-        if (r < 0)
-                script->failed[process] |= UINT64_C(1) << mapping;
-        return r;
-}
-
-static ScriptMap map_words(const Line *line) {
-        return (ScriptMap){
-                .page_bytes = page_size(line),
-                .is_private = flag(line, "private"),
-                .is_noreserve = flag(line, "noreserve"),
-                .segment = -1,
-                .mount = -1,
-        };
-}
-
-static int do_map(Line *line) {
-        ScriptMap map = map_words(line);
-
-        map.n_pages = number(line, word_at(line, 2));
-        return map_as(line, word_at(line, 1), &map);
-}
-
-static int do_attach(Line *line) {
-        ScriptMap map = map_words(line);
-
-        map.segment = (int) KNOWN(line, &line->script->segments, word_at(line, 2));
-        return map_as(line, word_at(line, 1), &map);
-}
-
-static int do_file(Line *line) {
-        ScriptMap map = map_words(line);
-        const char *path = word_at(line, 2), *slash = strchr(path, '/');
-
-        if (!slash)
-                return wrong(line, "MOUNT/FILE is missing");
-        map.mount = (int) KNOWN(line, &line->script->mounts,
-                                arena_strndup(line->arena, path, (size_t) (slash - path)));
-        map.file = slash + 1;
-        map.n_pages = number(line, word_at(line, 3));
-        return map_as(line, word_at(line, 1), &map);
-}
-
-static int do_mbind(Line *line) {
-        unsigned process, mapping = mapping_of(line, word_at(line, 1), &process);
-        KernelPolicy preference = policy(line, word_at(line, 2));
-
-        if (line->mistake)
-                return -EINVAL;
-        if (has_failed(line, process, mapping))
-                return -EFAULT;
-        return line->script->backend->bind(line->script->context, process, mapping, &preference);
-}
-
-static int do_touch(Line *line) {
-        Script *script = line->script;
-        unsigned process, mapping = mapping_of(line, word_at(line, 1), &process);
-        const char *range = word_at(line, 2), *dash = strchr(range, '-');
-        uint64_t first = 0, last = UINT64_MAX, page = 0;
-        bool died = false;
-
-        if (!text_equals(range, "all")) {
-                first = number(line, arena_strndup(line->arena, range,
-                                                   dash ? (size_t) (dash - range) : strlen(range)));
-                last = dash ? number(line, dash + 1) : first;
-        }
-        if (line->mistake)
-                return -EINVAL;
-        if (has_failed(line, process, mapping))
-                return -EFAULT;
-        int r = script->backend->touch(script->context, process, mapping, first, last, &died,
-                                       &page);
-
-        if (died)
-                text_printf(&line->note, ", SIGBUS at page %" PRIu64, page);
-        return r;
-}
-
-static int do_unmap(Line *line) {
-        Script *script = line->script;
-        unsigned process, mapping = mapping_of(line, word_at(line, 1), &process);
-
-        if (line->mistake)
-                return -EINVAL;
-        if (has_failed(line, process, mapping))
-                return -EFAULT;
-        int r = script->backend->unmap(script->context, process, mapping);
-
-        if (r == 0)
-                script->mappings[process].items[mapping] = NULL;
-        return r;
-}
-
-/* ---- segments and mounts ---- */
-
-static int do_segment(Line *line) {
-        Script *script = line->script;
-        const char *by = option(line, "by");
-        ScriptMap map = map_words(line);
-        unsigned segment, process = by ? process_of(line, by, NULL) : 0;
-
-        if (!by)
-                return wrong(line, "by= is missing");
-        map.n_pages = number(line, word_at(line, 2));
-        segment = ADD(line, &script->segments, word_at(line, 1), SCRIPT_SEGMENTS_MAX);
-        if (line->mistake)
-                return -EINVAL;
-        return script->backend->shmget(script->context, segment, process, &map);
-}
-
-static int do_rmid(Line *line) {
-        unsigned segment = KNOWN(line, &line->script->segments, word_at(line, 1));
-
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->remove_segment(line->script->context, segment);
-}
-
-static int do_mount(Line *line) {
-        Script *script = line->script;
-        uint64_t min = number_option(line, "min", UINT64_MAX);
-        uint64_t max = number_option(line, "size", UINT64_MAX);
-        unsigned mount = ADD(line, &script->mounts, word_at(line, 1), SCRIPT_MOUNTS_MAX);
-
-        if (line->mistake)
-                return -EINVAL;
-        return script->backend->mount(script->context, mount, page_size(line), min, max);
-}
-
-static int do_unmount(Line *line) {
-        unsigned mount = KNOWN(line, &line->script->mounts, word_at(line, 1));
-
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->unmount(line->script->context, mount);
-}
-
-/* ---- writes by administrators ---- */
-
-static int node_of(Line *line, const char *word) {
-        if (text_equals(word, "host"))
-                return KERNEL_HOST;
+static void take_node(Line *line, const char *word) {
         if (text_starts_with(word, "node"))
-                return (int) number(line, word + strlen("node"));
-        wrong(line, "which node?");
-        return KERNEL_HOST;
+                line->operation.node = (int) number(line, word + strlen("node"));
+        else if (!text_equals(word, "host"))
+                wrong(line, "which node?");
 }
 
-static int set(Line *line, ScriptTarget target, const char *where) {
-        Script *script = line->script;
-        const char *by = option(line, "by");
-        int writer = by ? (int) process_of(line, by, NULL) : -1;
-        int node = where ? node_of(line, where) : KERNEL_HOST;
-        uint64_t n = number(line, word_at(line, 2));
-
-        if (line->mistake)
-                return -EINVAL;
-        return script->backend->set(script->context, writer, target, node, page_size(line), n);
-}
-
-static int do_set(Line *line) {
+/* Of `set`: a node, the host, or another file of the host. */
+static void take_target(Line *line, const char *word) {
         static const struct {
                 const char *word;
-                ScriptTarget target;
+                ScriptVerb verb;
         } targets[] = {
                 {"sysctl", SCRIPT_SET_SYSCTL},
                 {"policy", SCRIPT_SET_BY_POLICY},
@@ -383,123 +231,229 @@ static int do_set(Line *line) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(targets); i++)
-                if (text_equals(word_at(line, 1), targets[i].word))
-                        return set(line, targets[i].target, NULL);
-        return set(line, SCRIPT_SET_POOL, word_at(line, 1));
+                if (text_equals(word, targets[i].word)) {
+                        line->operation.verb = targets[i].verb;
+                        return;
+                }
+        take_node(line, word);
 }
 
-static int do_demote(Line *line) {
-        return set(line, SCRIPT_DEMOTE, word_at(line, 1));
+static void take_group(Line *line, const char *word) {
+        known(line, &line->script->groups, word);
+        line->operation.group = word;
 }
 
-static int do_write(Line *line) {
+/* The kernel says whether it exists. */
+static void take_any_group(Line *line, const char *word) {
+        line->operation.group = word;
+}
+
+static void take_new_group(Line *line, const char *word) {
+        if (find(&line->script->groups, word) >= 0)
+                wrong(line, "that group is there");
+        add(line, &line->script->groups, word, SCRIPT_GROUPS_MAX);
+        line->operation.group = word;
+}
+
+/* "g +hugetlb", "+hugetlb" */
+static void take_control(Line *line, const char *word) {
+        line->operation.group = "";
+        if (line->n > 2)
+                take_group(line, word);
+        line->operation.file = "cgroup.subtree_control";
+        line->operation.text = line->words[line->n - 1];
+}
+
+static void take_mems(Line *line, const char *word) {
+        line->operation.file = "cpuset.mems";
+        line->operation.text = word;
+}
+
+/* "rsvd.max=40", "max=max" */
+static void take_limit(Line *line, const char *word) {
+        const char *value = strchr(word, '=');
+        uint64_t bytes = line->operation.page_bytes;
+
+        if (!text_starts_with(word, "rsvd.max=") && !text_starts_with(word, "max=")) {
+                wrong(line, "rsvd.max= or max= is missing");
+                return;
+        }
+        line->operation.file = arena_printf(line->arena, "hugetlb.%s.%s",
+                                            kernel_size_name(line->arena, bytes),
+                                            arena_strdup_to(line->arena, word, value));
+        line->operation.text =
+                text_equals(value, "=max")
+                        ? "max"
+                        : arena_printf(line->arena, "%" PRIu64, number(line, value + 1) * bytes);
+}
+
+static void take_path(Line *line, const char *word) {
+        line->operation.file = word;
+}
+
+static void take_text(Line *line, const char *word) {
         Text text = text_in(line->arena);
 
-        for (const char *c = word_at(line, 2); *c; c++)
+        for (const char *c = word; *c; c++)
                 if (*c == '\\' && strchr("ns", c[1]) && c[1])
                         text_add(&text, *++c == 'n' ? "\n" : " ");
                 else
                         text_add_n(&text, c, 1);
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->write(line->script->context, word_at(line, 1),
-                                            text_string(&text));
+        line->operation.text = text_string(&text);
 }
 
-static int do_group(Line *line) {
-        const char *name = word_at(line, 1);
-
-        if (FIND(&line->script->groups, name) >= 0)
-                wrong(line, "that group is there");
-        ADD(line, &line->script->groups, name, SCRIPT_GROUPS_MAX);
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->make_group(line->script->context, name);
-}
-
-static int do_rmgroup(Line *line) {
-        unsigned group = KNOWN(line, &line->script->groups, word_at(line, 1));
-
-        if (line->mistake)
-                return -EINVAL;
-        int r = line->script->backend->remove_group(line->script->context, word_at(line, 1));
-
-        if (r == 0)
-                line->script->groups.items[group] = NULL;
-        return r;
-}
-
-static int do_control(Line *line) {
-        const char *group = line->n > 2 ? word_at(line, 1) : "";
-
-        if (*group)
-                KNOWN(line, &line->script->groups, group);
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->write_group(
-                line->script->context, group, "cgroup.subtree_control", word_at(line, line->n - 1));
-}
-
-static int do_limit(Line *line) {
-        const char *reserved = option(line, "rsvd.max");
-        const char *value = reserved ? reserved : option(line, "max");
-        uint64_t bytes = page_size(line);
-
-        KNOWN(line, &line->script->groups, word_at(line, 1));
-        if (!value)
-                wrong(line, "rsvd.max= or max= is missing");
-        else if (!text_equals(value, "max"))
-                value = arena_printf(line->arena, "%" PRIu64, number(line, value) * bytes);
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->write_group(line->script->context, word_at(line, 1),
-                                                  arena_printf(line->arena, "hugetlb.%s.%smax",
-                                                               script_size_name(line->arena, bytes),
-                                                               reserved ? "rsvd." : ""),
-                                                  value);
-}
-
-static int do_mems(Line *line) {
-        KNOWN(line, &line->script->groups, word_at(line, 1));
-        if (line->mistake)
-                return -EINVAL;
-        return line->script->backend->write_group(line->script->context, word_at(line, 1),
-                                                  "cpuset.mems", word_at(line, 2));
-}
-
-static int do_sizes(Line *line) {
+static void take_sizes(Line *line, const char *word UNUSED) {
         Script *script = line->script;
 
         script->n_sizes = 0;
-        for (size_t i = 1; i < line->n; i++) {
+        for (size_t i = 1; i < line->n && !line->mistake; i++)
                 if (script->n_sizes == SCRIPT_SIZES_MAX ||
-                    parse_size_bytes(line->words[i], &script->sizes[script->n_sizes]) < 0)
-                        return wrong(line, line->words[i]);
-                script->n_sizes++;
+                    parse_size_bytes(line->words[i], &script->sizes[script->n_sizes++]) < 0)
+                        wrong(line, line->words[i]);
+}
+
+/* ---- lines ---- */
+
+static const struct {
+        const char *word;
+        ScriptVerb verb;
+        void (*take[3])(Line *line, const char *word); /* of the words that follow */
+} verbs[] = {
+        {"attach", SCRIPT_ATTACH, {take_new_mapping, take_segment}},
+        {"control", SCRIPT_WRITE_GROUP, {take_control}},
+        {"demote", SCRIPT_DEMOTE, {take_node, take_count}},
+        {"exit", SCRIPT_EXIT, {take_process}},
+        {"file", SCRIPT_FILE, {take_new_mapping, take_file_in_mount, take_count}},
+        {"fork", SCRIPT_FORK, {take_process, take_child}},
+        {"group", SCRIPT_MAKE_GROUP, {take_new_group}},
+        {"limit", SCRIPT_WRITE_GROUP, {take_group, take_limit}},
+        {"map", SCRIPT_MAP, {take_new_mapping, take_count}},
+        {"mbind", SCRIPT_MBIND, {take_mapping, take_policy}},
+        {"mems", SCRIPT_WRITE_GROUP, {take_group, take_mems}},
+        {"mount", SCRIPT_MOUNT, {take_new_mount}},
+        {"move", SCRIPT_MOVE, {take_process, take_any_group}},
+        {"policy", SCRIPT_POLICY, {take_process, take_policy}},
+        {"rmgroup", SCRIPT_REMOVE_GROUP, {take_group}},
+        {"rmid", SCRIPT_RMID, {take_segment}},
+        {"run", SCRIPT_RUN, {take_new_process}},
+        {"segment", SCRIPT_SEGMENT, {take_new_segment, take_count}},
+        {"set", SCRIPT_SET, {take_target, take_count}},
+        {"sizes", SCRIPT_SIZES, {take_sizes}},
+        {"touch", SCRIPT_TOUCH, {take_mapping, take_range}},
+        {"unmap", SCRIPT_UNMAP, {take_mapping}},
+        {"unmount", SCRIPT_UNMOUNT, {take_mount}},
+        {"write", SCRIPT_WRITE, {take_path, take_text}},
+};
+
+static void read_options(Line *line) {
+        const char *writer = option(line, "by"), *policy = option(line, "policy");
+
+        line->operation = (ScriptOperation){
+                .process = -1,
+                .node = KERNEL_HOST,
+                .cpu_node = (unsigned) number_option(line, "cpu", 0),
+                .page_bytes = page_size(line),
+                .min_pages = number_option(line, "min", UINT64_MAX),
+                .max_pages = number_option(line, "size", UINT64_MAX),
+                .is_private = flag(line, "private"),
+                .is_noreserve = flag(line, "noreserve"),
+                .group = option(line, "group"),
+        };
+        if (writer)
+                take_process(line, writer);
+        if (policy)
+                take_policy(line, policy);
+}
+
+static void read_words(Line *line) {
+        size_t i = 0;
+
+        while (i < ARRAY_LEN(verbs) && !text_equals(line->words[0], verbs[i].word))
+                i++;
+        if (i == ARRAY_LEN(verbs)) {
+                wrong(line, "what is to be done?");
+                return;
         }
-        return 0;
+        line->operation.verb = verbs[i].verb;
+        for (size_t k = 0; k < ARRAY_LEN(verbs[i].take) && verbs[i].take[k] && !line->mistake; k++)
+                if (k + 1 < line->n)
+                        verbs[i].take[k](line, line->words[k + 1]);
+                else
+                        wrong(line, "a word is missing");
+}
+
+static int perform(const Line *line, uint64_t *ret_killed_at) {
+        const ScriptOperation *operation = &line->operation;
+        Script *script = line->script;
+
+        if (operation->verb == SCRIPT_SIZES)
+                return 0;
+        if (line->is_refused)
+                return -EFAULT;
+        int r = script->backend->perform(script->context, operation, ret_killed_at);
+
+        switch (operation->verb) {
+        case SCRIPT_MAP:
+        case SCRIPT_ATTACH:
+        case SCRIPT_FILE:
+                if (r < 0)
+                        script->failed[operation->process] |= UINT64_C(1) << operation->mapping;
+                break;
+        case SCRIPT_UNMAP:
+                if (r == 0)
+                        script->mappings[operation->process].items[operation->mapping] = NULL;
+                break;
+        case SCRIPT_REMOVE_GROUP:
+                if (r == 0)
+                        script->groups.items[find(&script->groups, operation->group)] = NULL;
+                break;
+        default:
+                break;
+        }
+        return r;
 }
 
 /* ---- state ---- */
 
-char *script_size_name(Arena *arena, uint64_t page_bytes) {
-        return arena_printf(arena, "%sB", format_page_size(arena, page_bytes));
+static void print_pools(const Script *script, uint64_t page_bytes, Text *out) {
+        const ScriptBackend *backend = script->backend;
+        const char *name = format_page_size(out->arena, page_bytes);
+        KernelPool pool;
+
+        const uint64_t nodes = backend->memory_nodes(script->context);
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
+                if (!(nodes & UINT64_C(1) << node))
+                        continue;
+                pool = backend->pool(script->context, (int) node, page_bytes);
+                text_printf(out,
+                            "  node%u %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64
+                            " surplus\n",
+                            node, name, pool.total_pages, pool.free_pages, pool.surplus_pages);
+        }
+        pool = backend->pool(script->context, KERNEL_HOST, page_bytes);
+        text_printf(out,
+                    "  host %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64 " surplus, %" PRIu64
+                    " reserved, %" PRIu64 " overcommit\n",
+                    name, pool.total_pages, pool.free_pages, pool.surplus_pages,
+                    pool.reserved_pages, pool.overcommit_pages);
 }
 
-static void print_process(const Script *script, const ScriptView *view, size_t process, Text *out) {
+static void print_process(const Script *script, unsigned process, Text *out) {
         static const char *const states[] = {
                 [SCRIPT_LIVES] = "lives", [SCRIPT_ENDED] = "ended", [SCRIPT_KILLED] = "killed"};
+        ScriptState state = script->backend->state(script->context, process);
 
-        text_printf(out, "  %s: %s", script->processes.items[process],
-                    states[view->processes[process].state]);
-        for (unsigned i = 0; i < script->n_sizes; i++)
-                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
-                        uint64_t pages = view->processes[process].pages[i][node];
+        text_printf(out, "  %s: %s", script->processes.items[process], states[state]);
+        for (unsigned i = 0; i < script->n_sizes && state == SCRIPT_LIVES; i++) {
+                uint64_t pages[KERNEL_NODES_MAX] = {};
 
-                        if (pages > 0)
-                                text_printf(out, ", %" PRIu64 " of %s on node%u", pages,
+                script->backend->count_pages(script->context, process, script->sizes[i], pages);
+                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                        if (pages[node] > 0)
+                                text_printf(out, ", %" PRIu64 " of %s on node%u", pages[node],
                                             format_page_size(out->arena, script->sizes[i]), node);
-                }
+        }
         text_add(out, "\n");
 }
 
@@ -510,43 +464,25 @@ static void print_limit(Text *out, const char *what, uint64_t pages) {
                 text_printf(out, ", %s %" PRIu64, what, pages);
 }
 
-static void print_group(const Script *script, const ScriptView *view, size_t group, Text *out) {
-        for (unsigned i = 0; i < script->n_sizes; i++) {
-                const KernelCharge *charge = &view->groups[group].charges[i];
+static void print_group(const Script *script, const char *group, uint64_t page_bytes, Text *out) {
+        const KernelCharge charge = script->backend->charge(script->context, group, page_bytes);
 
-                text_printf(out, "  group %s %s: ", script->groups.items[group],
-                            format_page_size(out->arena, script->sizes[i]));
-                if (!charge->is_counted) {
-                        text_add(out, "not counted\n");
-                        continue;
-                }
-                text_printf(out, "%" PRIu64 " in use", charge->current_pages);
-                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                        if (charge->node_pages[node] > 0)
-                                text_printf(out, ", %" PRIu64 " on node%u",
-                                            charge->node_pages[node], node);
-                text_printf(out, ", %" PRIu64 " reserved", charge->reserved_pages);
-                print_limit(out, "max", charge->max_pages);
-                print_limit(out, "rsvd.max", charge->reserved_max_pages);
-                text_printf(out, ", refused %" PRIu64 "\n", charge->n_refused);
+        text_printf(out, "  group %s %s: ", group, format_page_size(out->arena, page_bytes));
+        if (!charge.is_counted) {
+                text_add(out, "not counted\n");
+                return;
         }
+        text_printf(out, "%" PRIu64 " in use", charge.current_pages);
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                if (charge.node_pages[node] > 0)
+                        text_printf(out, ", %" PRIu64 " on node%u", charge.node_pages[node], node);
+        text_printf(out, ", %" PRIu64 " reserved", charge.reserved_pages);
+        print_limit(out, "max", charge.max_pages);
+        print_limit(out, "rsvd.max", charge.reserved_max_pages);
+        text_printf(out, ", refused %" PRIu64 "\n", charge.n_refused);
 }
 
 /* ---- all ---- */
-
-static const struct {
-        const char *verb;
-        int (*perform)(Line *line);
-} verbs[] = {
-        {"attach", do_attach}, {"control", do_control}, {"demote", do_demote},
-        {"exit", do_exit},     {"file", do_file},       {"fork", do_fork},
-        {"group", do_group},   {"limit", do_limit},     {"map", do_map},
-        {"mbind", do_mbind},   {"mems", do_mems},       {"mount", do_mount},
-        {"move", do_move},     {"policy", do_policy},   {"rmgroup", do_rmgroup},
-        {"rmid", do_rmid},     {"run", do_run},         {"segment", do_segment},
-        {"set", do_set},       {"sizes", do_sizes},     {"touch", do_touch},
-        {"unmap", do_unmap},   {"unmount", do_unmount}, {"write", do_write},
-};
 
 Script *script_new(Arena *arena, const ScriptBackend *backend, void *context) {
         Script *script = ARENA_NEW(arena, Script);
@@ -572,59 +508,38 @@ void script_end(const Script *script, Arena *arena, ScriptNames *lines) {
                                                        format_page_size(arena, script->sizes[i]));
 }
 
-static int perform(Line *line) {
-        for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-                if (text_equals(line->words[0], verbs[i].verb))
-                        return verbs[i].perform(line);
-        return wrong(line, "what is to be done?");
-}
-
 int script_step(Script *script, const char *text, Text *out) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *rest = arena_strndup(arena, text, strcspn(text, "#\n"));
-        Line line = {.script = script, .arena = arena, .note = text_in(arena)};
+        Line line = {.script = script, .arena = arena};
+        uint64_t killed_at = UINT64_MAX;
         char *word;
 
         while (line.n < WORDS_MAX && (word = text_next_word(arena, &rest, " \t")))
                 line.words[line.n++] = word;
         if (line.n == 0)
                 return 0;
-        int r = perform(&line);
-
+        read_options(&line);
+        read_words(&line);
         if (line.mistake) {
                 text_printf(out, "%s: %s\n", text, line.mistake);
                 return -EINVAL;
         }
-        text_printf(out, "%.*s: %s%s\n", (int) strcspn(text, "#\n"), text,
-                    r == 0 ? "ok" : strerrorname_np(-r), text_string(&line.note));
-        ScriptView view = {};
+        int r = perform(&line, &killed_at);
 
-        script->backend->look(script->context, script, &view);
-        for (unsigned i = 0; i < script->n_sizes; i++) {
-                const char *name = format_page_size(out->arena, script->sizes[i]);
-                const KernelPool *host = &view.hosts[i];
-
-                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
-                        const KernelPool *pool = &view.pools[i][node];
-
-                        if (view.nodes & UINT64_C(1) << node)
-                                text_printf(out,
-                                            "  node%u %s: %" PRIu64 " total, %" PRIu64
-                                            " free, %" PRIu64 " surplus\n",
-                                            node, name, pool->total_pages, pool->free_pages,
-                                            pool->surplus_pages);
-                }
-                text_printf(out,
-                            "  host %s: %" PRIu64 " total, %" PRIu64 " free, %" PRIu64
-                            " surplus, %" PRIu64 " reserved, %" PRIu64 " overcommit\n",
-                            name, host->total_pages, host->free_pages, host->surplus_pages,
-                            host->reserved_pages, host->overcommit_pages);
-        }
-        text_printf(out, "  vm.nr_hugepages %" PRIu64 "\n", view.hosts[0].max_pages);
-        for (size_t i = 0; i < script->processes.n; i++)
-                print_process(script, &view, i, out);
-        for (size_t i = 0; i < script->groups.n; i++)
-                if (script->groups.items[i])
-                        print_group(script, &view, i, out);
+        text_printf(out, "%.*s: %s", (int) strcspn(text, "#\n"), text,
+                    r == 0 ? "ok" : strerrorname_np(-r));
+        if (killed_at < UINT64_MAX)
+                text_printf(out, ", SIGBUS at page %" PRIu64, killed_at);
+        text_add(out, "\n");
+        for (unsigned i = 0; i < script->n_sizes; i++)
+                print_pools(script, script->sizes[i], out);
+        text_printf(out, "  vm.nr_hugepages %" PRIu64 "\n",
+                    script->backend->pool(script->context, KERNEL_HOST, 0).max_pages);
+        for (unsigned i = 0; i < script->processes.n; i++)
+                print_process(script, i, out);
+        VEC_FOREACH(group, &script->groups)
+                for (unsigned i = 0; i < script->n_sizes && *group; i++)
+                        print_group(script, *group, script->sizes[i], out);
         return 0;
 }

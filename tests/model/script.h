@@ -41,10 +41,9 @@ enum {
         SCRIPT_MOUNTS_MAX = 8,
         SCRIPT_GROUPS_MAX = 16,
         SCRIPT_SIZES_MAX = 2,
-        SCRIPT_LIVES = 0,
-        SCRIPT_ENDED = 1,
-        SCRIPT_KILLED = 2,
 };
+
+typedef enum ScriptState { SCRIPT_ENDED, SCRIPT_KILLED, SCRIPT_LIVES } ScriptState;
 
 /* The control group of scripts, on the host and in the model. */
 #define SCRIPT_GROUP "/kernel-script"
@@ -52,65 +51,65 @@ enum {
 typedef struct Script Script;
 typedef VEC(const char *) ScriptNames;
 
-typedef enum ScriptTarget {
-        SCRIPT_SET_POOL,
+/* What a line does. */
+typedef enum ScriptVerb {
+        SCRIPT_SIZES,
+        SCRIPT_RUN,
+        SCRIPT_FORK,
+        SCRIPT_EXIT,
+        SCRIPT_POLICY,
+        SCRIPT_MOVE,
+        SCRIPT_MAP,
+        SCRIPT_ATTACH,
+        SCRIPT_FILE,
+        SCRIPT_MBIND,
+        SCRIPT_TOUCH,
+        SCRIPT_UNMAP,
+        SCRIPT_SEGMENT,
+        SCRIPT_RMID,
+        SCRIPT_MOUNT,
+        SCRIPT_UNMOUNT,
+        SCRIPT_SET,
         SCRIPT_SET_BY_POLICY,
         SCRIPT_SET_SYSCTL,
         SCRIPT_SET_OVERCOMMIT,
         SCRIPT_DEMOTE,
-} ScriptTarget;
+        SCRIPT_WRITE,
+        SCRIPT_MAKE_GROUP,
+        SCRIPT_REMOVE_GROUP,
+        SCRIPT_WRITE_GROUP,
+} ScriptVerb;
 
-typedef struct ScriptMap {
-        uint64_t page_bytes;
-        uint64_t n_pages;
+/* A line that was read. Processes, their mappings, segments and mounts are numbered from 0. */
+typedef struct ScriptOperation {
+        ScriptVerb verb;
+        int process; /* -1: none; by=A is also a process */
+        unsigned child, mapping, segment, mount;
+        unsigned cpu_node;
+        int node; /* KERNEL_HOST: the host */
+        KernelPolicy policy;
+        uint64_t page_bytes, n_pages;
+        uint64_t first, last;          /* pages to touch */
+        uint64_t min_pages, max_pages; /* of a mount; UINT64_MAX: not given */
         bool is_private, is_noreserve;
-        int segment; /* -1: none */
-        int mount;   /* -1: none */
-        const char *file;
-} ScriptMap;
+        const char *group; /* below SCRIPT_GROUP; "": that one; NULL: none */
+        const char *file;  /* a file in a mount, a path, or an attribute of a group */
+        const char *text;  /* what is written */
+} ScriptOperation;
 
-/* The state after an operation. */
-typedef struct ScriptView {
-        KernelPool pools[SCRIPT_SIZES_MAX][KERNEL_NODES_MAX];
-        KernelPool hosts[SCRIPT_SIZES_MAX];
-        uint64_t nodes; /* with memory, a bit for each */
-        struct {
-                int state;
-                uint64_t pages[SCRIPT_SIZES_MAX][KERNEL_NODES_MAX];
-        } processes[SCRIPT_PROCESSES_MAX];
-        struct {
-                KernelCharge charges[SCRIPT_SIZES_MAX]; /* is_counted: the group has the files */
-        } groups[SCRIPT_GROUPS_MAX];
-} ScriptView;
-
-/* What performs a script. Processes, their mappings, segments, mounts and groups are numbered from 0. Functions return 0
- * or the kernel's negative errno; -ESRCH for a process that has ended. */
+/* What performs a script. */
 typedef struct ScriptBackend {
-        int (*run)(void *context, unsigned process, unsigned cpu_node, const char *group,
-                   const KernelPolicy *policy);
-        int (*fork)(void *context, unsigned process, unsigned child);
-        int (*exit)(void *context, unsigned process);
-        int (*set_policy)(void *context, unsigned process, const KernelPolicy *policy);
-        int (*move)(void *context, unsigned process, const char *group);
-        int (*map)(void *context, unsigned process, unsigned mapping, const ScriptMap *map);
-        int (*bind)(void *context, unsigned process, unsigned mapping, const KernelPolicy *policy);
-        /* *ret_page: the page at which it was killed. */
-        int (*touch)(void *context, unsigned process, unsigned mapping, uint64_t first,
-                     uint64_t last, bool *ret_died, uint64_t *ret_page);
-        int (*unmap)(void *context, unsigned process, unsigned mapping);
-        int (*shmget)(void *context, unsigned segment, unsigned process, const ScriptMap *map);
-        int (*remove_segment)(void *context, unsigned segment);
-        int (*mount)(void *context, unsigned mount, uint64_t page_bytes, uint64_t min_pages,
-                     uint64_t max_pages);
-        int (*unmount)(void *context, unsigned mount);
-        int (*set)(void *context, int by, ScriptTarget target, int node, uint64_t page_bytes,
-                   uint64_t n_pages);
-        int (*write)(void *context, const char *path, const char *text);
-        int (*make_group)(void *context, const char *group);
-        int (*remove_group)(void *context, const char *group);
-        int (*write_group)(void *context, const char *group, const char *attribute,
-                           const char *text);
-        void (*look)(void *context, const Script *script, ScriptView *ret);
+        /* Returns 0 or the kernel's negative errno; -ESRCH for a process that has ended. *RET_KILLED_AT: the page at
+         * which the process was killed; otherwise unchanged. */
+        int (*perform)(void *context, const ScriptOperation *operation, uint64_t *ret_killed_at);
+        uint64_t (*memory_nodes)(void *context); /* a bit for each */
+        /* Size 0: the default size, with `max_pages`. */
+        KernelPool (*pool)(void *context, int node, uint64_t page_bytes);
+        /* is_counted: the group has the controller's files. */
+        KernelCharge (*charge)(void *context, const char *group, uint64_t page_bytes);
+        ScriptState (*state)(void *context, unsigned process);
+        /* Adds the pages of a living process by node. */
+        void (*count_pages)(void *context, unsigned process, uint64_t page_bytes, uint64_t *pages);
 } ScriptBackend;
 
 struct Script {
@@ -132,6 +131,3 @@ int script_step(Script *script, const char *line, Text *out);
 
 /* Adds lines that end all processes, remove all segments and mounts, and empty the pools. */
 void script_end(const Script *script, Arena *arena, ScriptNames *lines);
-
-/* The name of a page size in the hugetlb controller's files: "2MB". */
-char *script_size_name(Arena *arena, uint64_t page_bytes);

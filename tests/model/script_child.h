@@ -1,55 +1,48 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A process of a script. It performs one command at a time in its cpuset, under its policy and on its CPU. Commands come
- * through a socket, whose end shows that a signal has killed the process. */
+/* A process of a script. It performs one command at a time in its cpuset, under its policy and on its CPU. Commands and
+ * results are in memory that it shares with the script. */
 
 #include "model/script.h"
 
+#include <semaphore.h>
 #include <sys/types.h>
 
 enum { CHILD_PATH_MAX = 192, CHILD_TEXT_MAX = 96 };
 
-typedef enum Operation {
-        OPERATION_RUN_ON,
-        OPERATION_POLICY,
-        OPERATION_FORK,
-        OPERATION_MAP,
-        OPERATION_ATTACH,
-        OPERATION_FILE,
-        OPERATION_BIND,
-        OPERATION_TOUCH,
-        OPERATION_UNMAP,
-        OPERATION_SHMGET,
-        OPERATION_WRITE,
-} Operation;
+typedef struct Slot Slot;
 
+/* An operation as the process performs it. SCRIPT_RUN moves the process to its CPUs; a write is of `text` to `path`. */
 typedef struct Command {
-        Operation operation;
-        uint64_t address, page_bytes, n_pages, first, last;
-        bool is_private, is_noreserve;
+        ScriptOperation operation;
+        uint64_t address;
         int shm_id;
-        unsigned progress; /* index of its element */
-        unsigned cpu_node;
-        KernelPolicy policy;
-        char path[CHILD_PATH_MAX];
-        char text[CHILD_TEXT_MAX];
+        Slot *child; /* of the process that SCRIPT_FORK makes */
+        char path[CHILD_PATH_MAX], text[CHILD_TEXT_MAX];
 } Command;
 
+/* Zeroed shared memory, of one process. */
+struct Slot {
+        sem_t asked, answered;
+        Command command;
+        long result;
+        volatile uint64_t page; /* that it touches */
+};
+
 typedef struct Child {
-        pid_t pid; /* 0: not started, or ended */
-        int fd;
-        int state; /* SCRIPT_LIVES... */
+        Slot *slot;
+        pid_t pid;         /* 0: not started, or ended */
+        ScriptState state; /* of one that has ended */
         unsigned cpu_node;
 } Child;
 
 /* Moves the calling process to the CPUs of a node. */
 long child_run_on(unsigned node);
 
-/* PROGRESS is shared memory. Each process writes the page that it touches to its own element. */
-Child child_start(unsigned cpu_node, volatile uint64_t *progress);
+Child child_start(unsigned cpu_node, Slot *slot);
 /* The new process is a child of the script, which waits for all processes. */
-Child child_fork(Child *child, unsigned cpu_node);
+Child child_fork(Child *child, Slot *slot);
 /* Returns the command's result; -ESRCH if the command has killed the process. */
 long child_ask(Child *child, const Command *command);
 void child_end(Child *child);

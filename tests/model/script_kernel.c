@@ -20,7 +20,7 @@
 #define ADDRESS_STEP  (64 * GIB)
 #define MOUNTS        "/run/kernel-script"
 
-enum { SMALL_PAGE = 4096 };
+enum { SLOTS_BYTES = SCRIPT_PROCESSES_MAX * sizeof(Slot) };
 
 typedef struct Place {
         uint64_t address, page_bytes, n_pages;
@@ -28,7 +28,7 @@ typedef struct Place {
 
 struct ScriptKernel {
         Arena *arena;
-        volatile uint64_t *progress; /* shared with all children: the page that each touches */
+        Slot *slots; /* of the children, shared with them */
         Child children[SCRIPT_PROCESSES_MAX];
         Place places[SCRIPT_PROCESSES_MAX][SCRIPT_MAPPINGS_MAX];
         int segments[SCRIPT_SEGMENTS_MAX];
@@ -44,74 +44,42 @@ struct ScriptKernel {
 
 /* ---- processes ---- */
 
-static Child *child_at(ScriptKernel *kernel, unsigned process) {
-        Child *child = &kernel->children[process];
-
-        return child->pid > 0 ? child : NULL;
-}
-
 static char *group_path(const ScriptKernel *kernel, const char *group) {
         return arena_printf(kernel->arena, "%s" SCRIPT_GROUP "%s%s", kernel->host.hierarchy,
                             *group ? "/" : "", group);
 }
 
 /* Entering a cpuset resets the CPU affinity of a process. */
-static int kernel_move_to(void *context, unsigned process, const char *group) {
-        ScriptKernel *kernel = context;
-        Child *child = child_at(kernel, process);
-
-        if (!child)
-                return -ESRCH;
+static int move(const ScriptKernel *kernel, Child *child, const char *group) {
+        const Command run_on = {.operation = {.verb = SCRIPT_RUN, .cpu_node = child->cpu_node}};
         int r = host_write(
                 arena_printf(kernel->arena, "%s/cgroup.procs", group_path(kernel, group)),
                 arena_printf(kernel->arena, "%d", child->pid));
 
-        if (r == 0 && child_ask(child, &(Command){.operation = OPERATION_RUN_ON,
-                                                  .cpu_node = child->cpu_node}) < 0)
+        if (r == 0 && child_ask(child, &run_on) < 0)
                 host_fail("cannot run on node%u", child->cpu_node);
         return r;
 }
 
-static int kernel_policy(void *context, unsigned process, const KernelPolicy *policy) {
-        Child *child = child_at(context, process);
+static int run(const ScriptKernel *kernel, Child *child, const ScriptOperation *operation) {
+        Command set_policy = {.operation = {.verb = SCRIPT_POLICY, .policy = operation->policy}};
 
-        if (!child)
-                return -ESRCH;
-        return (int) child_ask(child, &(Command){.operation = OPERATION_POLICY, .policy = *policy});
-}
-
-static int kernel_run(void *context, unsigned process, unsigned cpu_node, const char *group,
-                      const KernelPolicy *policy) {
-        ScriptKernel *kernel = context;
-
-        kernel->children[process] = child_start(cpu_node, kernel->progress);
-        int r = group ? kernel_move_to(kernel, process, group) : 0;
+        *child = child_start(operation->cpu_node, &kernel->slots[operation->process]);
+        int r = operation->group ? move(kernel, child, operation->group) : 0;
 
         if (r == 0)
-                r = kernel_policy(kernel, process, policy);
+                r = (int) child_ask(child, &set_policy);
         if (r < 0)
-                child_end(&kernel->children[process]);
+                child_end(child);
         return r;
 }
 
-static int kernel_do_fork(void *context, unsigned process, unsigned child) {
-        ScriptKernel *kernel = context;
-        Child *parent = child_at(kernel, process);
+static void fork_process(ScriptKernel *kernel, Child *parent, const ScriptOperation *operation) {
+        unsigned child = operation->child;
 
-        if (!parent)
-                return -ESRCH;
-        kernel->children[child] = child_fork(parent, parent->cpu_node);
-        memcpy(kernel->places[child], kernel->places[process], sizeof(kernel->places[child]));
-        return 0;
-}
-
-static int kernel_exit_process(void *context, unsigned process) {
-        Child *child = child_at(context, process);
-
-        if (!child)
-                return -ESRCH;
-        child_end(child);
-        return 0;
+        kernel->children[child] = child_fork(parent, &kernel->slots[child]);
+        memcpy(kernel->places[child], kernel->places[operation->process],
+               sizeof(kernel->places[child]));
 }
 
 /* ---- mappings ---- */
@@ -122,113 +90,56 @@ static void set_path(Command *command, const char *path) {
         strcpy(command->path, path);
 }
 
-static int kernel_do_map(void *context, unsigned process, unsigned mapping, const ScriptMap *map) {
-        ScriptKernel *kernel = context;
-        Child *child = child_at(kernel, process);
+static int map(const ScriptKernel *kernel, Child *child, Place *place,
+               const ScriptOperation *operation) {
+        const char *mount = kernel->mounts[operation->mount];
         Command command = {
-                .operation = OPERATION_MAP,
-                .address = FIRST_ADDRESS + mapping * ADDRESS_STEP,
-                .page_bytes = map->page_bytes,
-                .n_pages = map->n_pages,
-                .is_private = map->is_private,
-                .is_noreserve = map->is_noreserve,
+                .operation = *operation,
+                .address = FIRST_ADDRESS + operation->mapping * ADDRESS_STEP,
+                .shm_id = kernel->segments[operation->segment],
         };
+        struct shmid_ds segment;
 
-        if (!child)
-                return -ESRCH;
-        if (map->segment >= 0) {
-                struct shmid_ds segment;
-
-                command.operation = OPERATION_ATTACH;
-                command.shm_id = kernel->segments[map->segment];
+        if (operation->verb == SCRIPT_ATTACH) {
                 if (command.shm_id < 0 || shmctl(command.shm_id, IPC_STAT, &segment) < 0)
                         return -EINVAL;
-                command.n_pages = segment.shm_segsz / map->page_bytes;
-        } else if (map->mount >= 0) {
-                if (!kernel->mounts[map->mount])
+                command.operation.n_pages = segment.shm_segsz / operation->page_bytes;
+        } else if (operation->verb == SCRIPT_FILE) {
+                if (!mount)
                         return -ENOENT;
-                command.operation = OPERATION_FILE;
-                command.page_bytes = kernel->mount_sizes[map->mount];
-                set_path(&command, arena_printf(kernel->arena, "%s/%s", kernel->mounts[map->mount],
-                                                map->file));
+                command.operation.page_bytes = kernel->mount_sizes[operation->mount];
+                set_path(&command, arena_printf(kernel->arena, "%s/%s", mount, operation->file));
         }
-        kernel->places[process][mapping] =
-                (Place){command.address, command.page_bytes, command.n_pages};
+        *place = (Place){command.address, command.operation.page_bytes, command.operation.n_pages};
         return (int) child_ask(child, &command);
 }
 
-static Command command_for(const ScriptKernel *kernel, unsigned process, unsigned mapping,
-                           Operation operation) {
-        const Place *place = &kernel->places[process][mapping];
+/* mbind(2), touching, munmap(2). */
+static int use_mapping(Child *child, const Place *place, const ScriptOperation *operation,
+                       uint64_t *ret_killed_at) {
+        Command command = {.operation = *operation, .address = place->address};
 
-        return (Command){
-                .operation = operation,
-                .address = place->address,
-                .page_bytes = place->page_bytes,
-                .n_pages = place->n_pages,
-        };
-}
+        command.operation.page_bytes = place->page_bytes;
+        command.operation.n_pages = place->n_pages;
+        command.operation.last = MIN(operation->last, place->n_pages - 1);
+        int r = (int) child_ask(child, &command);
 
-static int kernel_mbind(void *context, unsigned process, unsigned mapping,
-                        const KernelPolicy *policy) {
-        Child *child = child_at(context, process);
-
-        if (!child)
-                return -ESRCH;
-        Command command = command_for(context, process, mapping, OPERATION_BIND);
-
-        command.policy = *policy;
-        return (int) child_ask(child, &command);
-}
-
-static int kernel_do_touch(void *context, unsigned process, unsigned mapping, uint64_t first,
-                           uint64_t last, bool *ret_died, uint64_t *ret_page) {
-        ScriptKernel *kernel = context;
-        Child *child = child_at(kernel, process);
-
-        if (!child)
-                return -ESRCH;
-        Command command = command_for(context, process, mapping, OPERATION_TOUCH);
-
-        command.first = first;
-        command.last = MIN(last, command.n_pages - 1);
-        command.progress = process;
-        if (child_ask(child, &command) < 0) {
-                *ret_died = true;
-                *ret_page = kernel->progress[process];
+        if (r < 0 && operation->verb == SCRIPT_TOUCH) {
+                *ret_killed_at = child->slot->page;
+                return 0;
         }
-        return 0;
+        return r;
 }
 
-static int kernel_do_unmap(void *context, unsigned process, unsigned mapping) {
-        Child *child = child_at(context, process);
+static int make_segment(ScriptKernel *kernel, Child *child, const ScriptOperation *operation) {
+        int id = (int) child_ask(child, &(Command){.operation = *operation});
 
-        if (!child)
-                return -ESRCH;
-        Command command = command_for(context, process, mapping, OPERATION_UNMAP);
-
-        return (int) child_ask(child, &command);
+        if (id >= 0)
+                kernel->segments[operation->segment] = id;
+        return MIN(id, 0);
 }
 
-static int kernel_do_shmget(void *context, unsigned segment, unsigned process,
-                            const ScriptMap *map) {
-        ScriptKernel *kernel = context;
-        Child *child = child_at(kernel, process);
-
-        kernel->segments[segment] = -1;
-        if (!child)
-                return -ESRCH;
-        long id = child_ask(child, &(Command){.operation = OPERATION_SHMGET,
-                                              .page_bytes = map->page_bytes,
-                                              .n_pages = map->n_pages,
-                                              .is_noreserve = map->is_noreserve});
-
-        kernel->segments[segment] = id < 0 ? -1 : (int) id;
-        return id < 0 ? (int) id : 0;
-}
-
-static int kernel_rmid(void *context, unsigned segment) {
-        ScriptKernel *kernel = context;
+static int remove_segment(ScriptKernel *kernel, unsigned segment) {
         int id = kernel->segments[segment];
 
         kernel->segments[segment] = -1;
@@ -237,17 +148,16 @@ static int kernel_rmid(void *context, unsigned segment) {
 
 /* ---- mounts ---- */
 
-static int kernel_do_mount(void *context, unsigned mount_number, uint64_t page_bytes,
-                           uint64_t min_pages, uint64_t max_pages) {
-        ScriptKernel *kernel = context;
+static int make_mount(ScriptKernel *kernel, const ScriptOperation *operation) {
+        uint64_t kib = operation->page_bytes / KIB;
         Text options = text_in(kernel->arena);
-        char *path = arena_printf(kernel->arena, MOUNTS "/%u", mount_number);
+        char *path = arena_printf(kernel->arena, MOUNTS "/%u", operation->mount);
 
-        text_printf(&options, "pagesize=%" PRIu64 "K", page_bytes / KIB);
-        if (max_pages != UINT64_MAX)
-                text_printf(&options, ",size=%" PRIu64 "K", max_pages * page_bytes / KIB);
-        if (min_pages != UINT64_MAX)
-                text_printf(&options, ",min_size=%" PRIu64 "K", min_pages * page_bytes / KIB);
+        text_printf(&options, "pagesize=%" PRIu64 "K", kib);
+        if (operation->max_pages != UINT64_MAX)
+                text_printf(&options, ",size=%" PRIu64 "K", operation->max_pages * kib);
+        if (operation->min_pages != UINT64_MAX)
+                text_printf(&options, ",min_size=%" PRIu64 "K", operation->min_pages * kib);
         if ((mkdir(MOUNTS, 0755) < 0 && errno != EEXIST) ||
             (mkdir(path, 0755) < 0 && errno != EEXIST))
                 host_fail("%s: %s", path, strerror(errno));
@@ -257,115 +167,135 @@ static int kernel_do_mount(void *context, unsigned mount_number, uint64_t page_b
                 rmdir(path);
                 return r;
         }
-        kernel->mounts[mount_number] = path;
-        kernel->mount_sizes[mount_number] = page_bytes;
+        kernel->mounts[operation->mount] = path;
+        kernel->mount_sizes[operation->mount] = operation->page_bytes;
         return 0;
 }
 
-static int kernel_do_unmount(void *context, unsigned mount_number) {
-        ScriptKernel *kernel = context;
-        char *path = kernel->mounts[mount_number];
+static int unmount(ScriptKernel *kernel, unsigned number) {
+        char *path = kernel->mounts[number];
 
         if (!path)
                 return -EINVAL;
         if (umount(path) < 0)
                 return -errno;
         rmdir(path);
-        kernel->mounts[mount_number] = NULL;
+        kernel->mounts[number] = NULL;
         return 0;
 }
 
 /* ---- writes by administrators ---- */
 
-static int write_by(ScriptKernel *kernel, int by, const char *path, const char *text) {
-        Child *child = by >= 0 ? child_at(kernel, (unsigned) by) : NULL;
-        Command command = {.operation = OPERATION_WRITE};
+/* CHILD writes; NULL: this process. */
+static int write_by(Child *child, const char *path, const char *text) {
+        Command command = {.operation = {.verb = SCRIPT_WRITE}};
 
-        if (by < 0)
-                return host_write(path, text);
         if (!child)
-                return -ESRCH;
+                return host_write(path, text);
         set_path(&command, path);
         snprintf(command.text, sizeof(command.text), "%s", text);
         return (int) child_ask(child, &command);
 }
 
-static int kernel_set(void *context, int by, ScriptTarget target, int node, uint64_t page_bytes,
-                      uint64_t n_pages) {
+static int set(const ScriptKernel *kernel, Child *child, const ScriptOperation *operation) {
         static const char *const attributes[] = {
-                [SCRIPT_SET_POOL] = "nr_hugepages",
+                [SCRIPT_SET] = "nr_hugepages",
                 [SCRIPT_SET_BY_POLICY] = "nr_hugepages_mempolicy",
                 [SCRIPT_SET_OVERCOMMIT] = "nr_overcommit_hugepages",
                 [SCRIPT_DEMOTE] = "demote",
         };
-        ScriptKernel *kernel = context;
-        const char *text = arena_printf(kernel->arena, "%" PRIu64 "\n", n_pages);
+        const char *text = arena_printf(kernel->arena, "%" PRIu64 "\n", operation->n_pages);
 
-        if (target == SCRIPT_SET_SYSCTL)
-                return write_by(kernel, by, PATH_NR_HUGEPAGES, text);
-        const char *path = host_pool_path(kernel->arena, node, page_bytes, attributes[target]);
-        int r = write_by(kernel, by, path, text);
+        if (operation->verb == SCRIPT_SET_SYSCTL)
+                return write_by(child, PATH_NR_HUGEPAGES, text);
+        const char *path = host_pool_path(kernel->arena, operation->node, operation->page_bytes,
+                                          attributes[operation->verb]);
+        int r = write_by(child, path, text);
 
         /* A page under I/O cannot be migrated out of the range of a gigantic page for a moment. */
-        for (int i = 0; i < 20 && r == 0 && target == SCRIPT_SET_POOL && page_bytes == GIB &&
-                        host_read_number(path) < n_pages;
+        for (int i = 0; i < 20 && r == 0 && operation->verb == SCRIPT_SET &&
+                        operation->page_bytes == GIB && host_read_number(path) < operation->n_pages;
              i++) {
                 usleep(50000);
-                r = write_by(kernel, by, path, text);
+                r = write_by(child, path, text);
         }
         return r;
 }
 
-static int kernel_write(void *context, const char *path, const char *text) {
-        (void) context;
-        return host_write(path, text);
-}
-
-static int kernel_make_group(void *context, const char *group) {
-        ScriptKernel *kernel = context;
-        char *path = group_path(kernel, group);
-
+static int make_group(ScriptKernel *kernel, char *path) {
         if (mkdir(path, 0755) < 0)
                 return -errno;
         *vec_push(kernel->arena, &kernel->groups) = path;
         return 0;
 }
 
-static int kernel_remove_group(void *context, const char *group) {
-        return rmdir(group_path(context, group)) < 0 ? -errno : 0;
-}
-
-static int kernel_write_group(void *context, const char *group, const char *attribute,
-                              const char *text) {
-        ScriptKernel *kernel = context;
-
+static int write_group(const ScriptKernel *kernel, const char *group, const char *attribute,
+                       const char *text) {
         return host_write(
                 arena_printf(kernel->arena, "%s/%s", group_path(kernel, group), attribute), text);
 }
 
-/* ---- state ---- */
+/* ---- all operations ---- */
 
-static int size_index(const Script *script, uint64_t page_bytes) {
-        for (unsigned i = 0; i < script->n_sizes; i++)
-                if (script->sizes[i] == page_bytes)
-                        return (int) i;
-        return -1;
+static int kernel_perform(void *context, const ScriptOperation *operation,
+                          uint64_t *ret_killed_at) {
+        ScriptKernel *kernel = context;
+        unsigned number = (unsigned) MAX(operation->process, 0);
+        Child *child = operation->process >= 0 ? &kernel->children[number] : NULL;
+        Place *place = &kernel->places[number][operation->mapping];
+
+        if (operation->verb == SCRIPT_RUN)
+                return run(kernel, child, operation);
+        if (child && child->pid == 0)
+                return -ESRCH;
+        switch (operation->verb) {
+        case SCRIPT_FORK:
+                fork_process(kernel, child, operation);
+                return 0;
+        case SCRIPT_EXIT:
+                child_end(child);
+                return 0;
+        case SCRIPT_POLICY:
+                return (int) child_ask(child, &(Command){.operation = *operation});
+        case SCRIPT_MOVE:
+                return move(kernel, child, operation->group);
+        case SCRIPT_MAP:
+        case SCRIPT_ATTACH:
+        case SCRIPT_FILE:
+                return map(kernel, child, place, operation);
+        case SCRIPT_MBIND:
+        case SCRIPT_TOUCH:
+        case SCRIPT_UNMAP:
+                return use_mapping(child, place, operation, ret_killed_at);
+        case SCRIPT_SEGMENT:
+                return make_segment(kernel, child, operation);
+        case SCRIPT_RMID:
+                return remove_segment(kernel, operation->segment);
+        case SCRIPT_MOUNT:
+                return make_mount(kernel, operation);
+        case SCRIPT_UNMOUNT:
+                return unmount(kernel, operation->mount);
+        case SCRIPT_WRITE:
+                return host_write(operation->file, operation->text);
+        case SCRIPT_MAKE_GROUP:
+                return make_group(kernel, group_path(kernel, operation->group));
+        case SCRIPT_REMOVE_GROUP:
+                return rmdir(group_path(kernel, operation->group)) < 0 ? -errno : 0;
+        case SCRIPT_WRITE_GROUP:
+                return write_group(kernel, operation->group, operation->file, operation->text);
+        default:
+                return set(kernel, child, operation);
+        }
 }
 
-/* "100000000000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048" */
-static void add_numa_line(const Script *script, const char *line,
-                          uint64_t pages[][KERNEL_NODES_MAX]) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        static const char key[] = "kernelpagesize_kB=";
-        const char *found = strstr(line, key);
-        uint64_t kib, node, n;
-        char *word;
-        int i;
+/* ---- state ---- */
 
-        if (!strstr(line, " huge") || !found || parse_u64(found + strlen(key), &kib) < 0 ||
-            (i = size_index(script, kib * KIB)) < 0)
-                return;
-        while ((word = text_next_word(arena, &line, " "))) {
+/* Adds the counts of a text such as "total=3 N0=2 N1=1". */
+static void add_by_node(Arena *arena, const char *text, uint64_t *counts) {
+        uint64_t node, n;
+        char *word;
+
+        while ((word = text_next_word(arena, &text, " \n"))) {
                 char *equals = *word == 'N' ? strchr(word, '=') : NULL;
 
                 if (!equals)
@@ -373,19 +303,37 @@ static void add_numa_line(const Script *script, const char *line,
                 *equals = '\0';
                 if (parse_u64(word + 1, &node) == 0 && node < KERNEL_NODES_MAX &&
                     parse_u64(equals + 1, &n) == 0)
-                        pages[i][node] += n;
+                        counts[node] += n;
         }
 }
 
-static void look_at_process(const Script *script, const Child *child,
-                            uint64_t pages[][KERNEL_NODES_MAX]) {
+static uint64_t look_at_nodes(void *context) {
+        return ((ScriptKernel *) context)->memory_nodes;
+}
+
+static KernelPool look_at_pool(void *context UNUSED, int node, uint64_t page_bytes) {
+        return page_bytes > 0 ? host_pool(node, page_bytes)
+                              : (KernelPool){.max_pages = host_read_number(PATH_NR_HUGEPAGES)};
+}
+
+static ScriptState look_at_state(void *context, unsigned process) {
+        const Child *child = &((ScriptKernel *) context)->children[process];
+
+        return child->pid > 0 ? SCRIPT_LIVES : child->state;
+}
+
+/* "100000000000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048" */
+static void look_at_pages(void *context, unsigned process, uint64_t page_bytes, uint64_t *pages) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Child *child = &((ScriptKernel *) context)->children[process];
+        const char *size = arena_printf(arena, " kernelpagesize_kB=%" PRIu64, page_bytes / KIB);
         const char *text =
                 host_read(arena, arena_printf(arena, PATH_PROC "/%d/numa_maps", child->pid));
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                add_numa_line(script, line, pages);
+                if (strstr(line, " huge") && text_ends_with(line, size))
+                        add_by_node(arena, line, pages);
 }
 
 static uint64_t group_pages(Arena *arena, const char *prefix, const char *attribute,
@@ -404,85 +352,36 @@ static uint64_t group_limit(Arena *arena, const char *prefix, const char *attrib
                        : bytes / page_bytes;
 }
 
-static void look_at_group(ScriptKernel *kernel, const char *group, uint64_t page_bytes,
-                          KernelCharge *ret) {
+static KernelCharge look_at_charge(void *context, const char *group, uint64_t page_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *prefix = arena_printf(arena, "%s/hugetlb.%s.", group_path(kernel, group),
-                                          script_size_name(arena, page_bytes));
+        const char *prefix = arena_printf(arena, "%s/hugetlb.%s.", group_path(context, group),
+                                          kernel_size_name(arena, page_bytes));
         const char *text = host_read(arena, arena_printf(arena, "%snuma_stat", prefix));
         const char *events = host_read(arena, arena_printf(arena, "%sevents", prefix));
-        uint64_t node, bytes;
+        KernelCharge charge = {.is_counted = *text};
         char *word;
 
-        if (!*text)
-                return;
-        *ret = (KernelCharge){
-                .is_counted = true,
-                .current_pages = group_pages(arena, prefix, "current", page_bytes),
-                .reserved_pages = group_pages(arena, prefix, "rsvd.current", page_bytes),
-                .max_pages = group_limit(arena, prefix, "max", page_bytes),
-                .reserved_max_pages = group_limit(arena, prefix, "rsvd.max", page_bytes),
-        };
+        if (!charge.is_counted)
+                return charge;
+        charge.current_pages = group_pages(arena, prefix, "current", page_bytes);
+        charge.reserved_pages = group_pages(arena, prefix, "rsvd.current", page_bytes);
+        charge.max_pages = group_limit(arena, prefix, "max", page_bytes);
+        charge.reserved_max_pages = group_limit(arena, prefix, "rsvd.max", page_bytes);
         if (text_next_word(arena, &events, " ") && (word = text_next_word(arena, &events, " \n")))
-                parse_u64(word, &ret->n_refused);
-        while ((word = text_next_word(arena, &text, " \n"))) {
-                char *equals = *word == 'N' ? strchr(word, '=') : NULL;
-
-                if (!equals)
-                        continue;
-                *equals = '\0';
-                if (parse_u64(word + 1, &node) == 0 && node < KERNEL_NODES_MAX &&
-                    parse_u64(equals + 1, &bytes) == 0)
-                        ret->node_pages[node] = bytes / page_bytes;
-        }
-}
-
-static void kernel_look(void *context, const Script *script, ScriptView *ret) {
-        ScriptKernel *kernel = context;
-
-        ret->nodes = kernel->memory_nodes;
-        for (unsigned i = 0; i < script->n_sizes; i++) {
-                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                        if (kernel->memory_nodes & UINT64_C(1) << node)
-                                ret->pools[i][node] = host_pool((int) node, script->sizes[i]);
-                ret->hosts[i] = host_pool(KERNEL_HOST, script->sizes[i]);
-                for (size_t k = 0; k < script->groups.n; k++)
-                        if (script->groups.items[k])
-                                look_at_group(kernel, script->groups.items[k], script->sizes[i],
-                                              &ret->groups[k].charges[i]);
-        }
-        ret->hosts[0].max_pages = host_read_number(PATH_NR_HUGEPAGES);
-        for (size_t i = 0; i < script->processes.n; i++) {
-                const Child *child = &kernel->children[i];
-
-                ret->processes[i].state = child->pid > 0                  ? SCRIPT_LIVES
-                                          : child->state == SCRIPT_KILLED ? SCRIPT_KILLED
-                                                                          : SCRIPT_ENDED;
-                if (child->pid > 0)
-                        look_at_process(script, child, ret->processes[i].pages);
-        }
+                parse_u64(word, &charge.n_refused);
+        add_by_node(arena, text, charge.node_pages);
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                charge.node_pages[node] /= page_bytes;
+        return charge;
 }
 
 const ScriptBackend script_kernel = {
-        .run = kernel_run,
-        .fork = kernel_do_fork,
-        .exit = kernel_exit_process,
-        .set_policy = kernel_policy,
-        .move = kernel_move_to,
-        .map = kernel_do_map,
-        .bind = kernel_mbind,
-        .touch = kernel_do_touch,
-        .unmap = kernel_do_unmap,
-        .shmget = kernel_do_shmget,
-        .remove_segment = kernel_rmid,
-        .mount = kernel_do_mount,
-        .unmount = kernel_do_unmount,
-        .set = kernel_set,
-        .write = kernel_write,
-        .make_group = kernel_make_group,
-        .remove_group = kernel_remove_group,
-        .write_group = kernel_write_group,
-        .look = kernel_look,
+        .perform = kernel_perform,
+        .memory_nodes = look_at_nodes,
+        .pool = look_at_pool,
+        .charge = look_at_charge,
+        .state = look_at_state,
+        .count_pages = look_at_pages,
 };
 
 /* ---- setup and cleanup ---- */
@@ -502,9 +401,16 @@ static void open_groups(ScriptKernel *kernel) {
         /* The group may remain from a run that was killed. */
         if (mkdir(group_path(kernel, ""), 0755) < 0 && errno != EEXIST)
                 host_fail("%s: %s", group_path(kernel, ""), strerror(errno));
-        kernel_write_group(kernel, "", "cgroup.subtree_control", "+hugetlb");
+        write_group(kernel, "", "cgroup.subtree_control", "+hugetlb");
         if (kernel->host.has_cpuset)
-                kernel_write_group(kernel, "", "cgroup.subtree_control", "+cpuset");
+                write_group(kernel, "", "cgroup.subtree_control", "+cpuset");
+}
+
+static void write_pool(const ScriptKernel *kernel, ScriptVerb verb, int node, uint64_t page_bytes,
+                       uint64_t n_pages) {
+        set(kernel, NULL,
+            &(ScriptOperation){
+                    .verb = verb, .node = node, .page_bytes = page_bytes, .n_pages = n_pages});
 }
 
 #define SIZES_AND_NODES(kernel, i, node)                                 \
@@ -542,20 +448,20 @@ ScriptKernel *script_kernel_new(Arena *arena, const char **ret_reason) {
         if (cpu_nodes == 0 || child_run_on((unsigned) __builtin_ctzll(cpu_nodes)) < 0)
                 host_fail("cannot run on the first node");
         setrlimit(RLIMIT_CORE, &no_core);
-        kernel->progress =
-                mmap(NULL, SMALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (kernel->progress == MAP_FAILED)
+        kernel->slots =
+                mmap(NULL, SLOTS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (kernel->slots == MAP_FAILED)
                 host_fail("mmap: %s", strerror(errno));
         for (unsigned i = 0; i < SCRIPT_SEGMENTS_MAX; i++)
                 kernel->segments[i] = -1;
         SIZES_AND_NODES(kernel, i, node) {
                 kernel->had[i][node] = host_pool((int) node, kernel->sizes[i]).total_pages;
-                kernel_set(kernel, -1, SCRIPT_SET_POOL, (int) node, kernel->sizes[i], 0);
+                write_pool(kernel, SCRIPT_SET, (int) node, kernel->sizes[i], 0);
         }
         for (unsigned i = 0; i < kernel->n_sizes; i++) {
                 kernel->had_overcommit[i] =
                         host_pool(KERNEL_HOST, kernel->sizes[i]).overcommit_pages;
-                kernel_set(kernel, -1, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i], 0);
+                write_pool(kernel, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i], 0);
         }
         open_groups(kernel);
         return kernel;
@@ -574,7 +480,7 @@ bool script_kernel_free(ScriptKernel *kernel) {
                         shmctl(kernel->segments[i], IPC_RMID, NULL);
         for (unsigned i = 0; i < SCRIPT_MOUNTS_MAX; i++)
                 if (kernel->mounts[i])
-                        kernel_do_unmount(kernel, i);
+                        unmount(kernel, i);
         rmdir(MOUNTS);
         for (size_t i = kernel->groups.n; i > 0; i--)
                 rmdir(kernel->groups.items[i - 1]);
@@ -585,15 +491,14 @@ bool script_kernel_free(ScriptKernel *kernel) {
         if (kernel->host.has_cpuset && !kernel->host.gives_cpuset)
                 enable(kernel, "-cpuset");
         for (unsigned i = 0; i < kernel->n_sizes; i++)
-                kernel_set(kernel, -1, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i],
+                write_pool(kernel, SCRIPT_SET_OVERCOMMIT, KERNEL_HOST, kernel->sizes[i],
                            kernel->had_overcommit[i]);
         /* Free surplus pages can be freed only after they have become persistent. */
         for (unsigned i = 0; i < kernel->n_sizes; i++)
-                kernel_set(kernel, -1, SCRIPT_SET_POOL, KERNEL_HOST, kernel->sizes[i],
+                write_pool(kernel, SCRIPT_SET, KERNEL_HOST, kernel->sizes[i],
                            host_pool(KERNEL_HOST, kernel->sizes[i]).total_pages);
         SIZES_AND_NODES(kernel, i, node) {
-                kernel_set(kernel, -1, SCRIPT_SET_POOL, (int) node, kernel->sizes[i],
-                           kernel->had[i][node]);
+                write_pool(kernel, SCRIPT_SET, (int) node, kernel->sizes[i], kernel->had[i][node]);
                 KernelPool pool = host_pool((int) node, kernel->sizes[i]);
 
                 if (pool.total_pages == kernel->had[i][node] && pool.free_pages == pool.total_pages)
@@ -605,6 +510,6 @@ bool script_kernel_free(ScriptKernel *kernel) {
                         kernel->had[i][node]);
                 is_undone = false;
         }
-        munmap((void *) kernel->progress, SMALL_PAGE);
+        munmap(kernel->slots, SLOTS_BYTES);
         return is_undone;
 }

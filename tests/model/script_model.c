@@ -26,134 +26,67 @@ static const char *path_of(const ScriptModel *model, const char *group) {
         return *group ? arena_printf(model->arena, SCRIPT_GROUP "/%s", group) : SCRIPT_GROUP;
 }
 
-static KernelProcess *living(ScriptModel *model, unsigned process) {
-        KernelProcess *found = model->processes[process];
-
-        return found && kernel_is_alive(found) ? found : NULL;
+static bool is_living(const ScriptModel *model, int process) {
+        return model->processes[process] && kernel_is_alive(model->processes[process]);
 }
 
-/* ---- processes ---- */
+/* ---- operations ---- */
 
-static int model_run(void *context, unsigned process, unsigned cpu_node, const char *group,
-                     const KernelPolicy *policy) {
-        ScriptModel *model = context;
-
-        model->processes[process] =
-                kernel_spawn(model->kernel, &(KernelSpawn){.name = "script", .cpu_node = cpu_node});
-        int r = group ? kernel_move(model->processes[process], path_of(model, group)) : 0;
+static int run(ScriptModel *model, const ScriptOperation *operation) {
+        KernelProcess *process = kernel_spawn(
+                model->kernel, &(KernelSpawn){.name = "script", .cpu_node = operation->cpu_node});
+        int r = operation->group ? kernel_move(process, path_of(model, operation->group)) : 0;
 
         if (r == 0)
-                r = kernel_set_policy(model->processes[process], *policy);
+                r = kernel_set_policy(process, operation->policy);
         if (r < 0)
-                kernel_exit(model->processes[process]);
+                kernel_exit(process);
+        model->processes[operation->process] = process;
         return r;
 }
 
-static int model_fork(void *context, unsigned process, unsigned child) {
-        ScriptModel *model = context;
-
-        if (!living(model, process))
-                return -ESRCH;
-        model->processes[child] = kernel_fork(model->processes[process], "script");
+/* The child has the parent's mappings in the same order, without those that were unmapped. */
+static void fork_process(ScriptModel *model, unsigned process, unsigned child) {
         size_t n = 0;
 
-        /* The child has the parent's mappings in the same order, without those that were unmapped. */
+        model->processes[child] = kernel_fork(model->processes[process], "script");
         for (unsigned i = 0; i < SCRIPT_MAPPINGS_MAX; i++)
                 if (model->mappings[process][i] && kernel_is_mapped(model->mappings[process][i]))
                         model->mappings[child][i] = kernel_mapping_at(model->processes[child], n++);
-        return 0;
 }
 
-static int model_exit(void *context, unsigned process) {
-        ScriptModel *model = context;
+static int map(const ScriptModel *model, const ScriptOperation *operation, KernelProcess *process,
+               KernelMapping **ret) {
+        KernelMount *mount = model->mounts[operation->mount];
+        KernelMap map = {
+                .page_bytes = operation->page_bytes,
+                .n_pages = operation->n_pages,
+                .is_private = operation->is_private,
+                .is_noreserve = operation->is_noreserve,
+        };
 
-        if (!living(model, process))
-                return -ESRCH;
-        kernel_exit(model->processes[process]);
-        return 0;
-}
-
-static int model_set_policy(void *context, unsigned process, const KernelPolicy *policy) {
-        ScriptModel *model = context;
-
-        return living(model, process) ? kernel_set_policy(model->processes[process], *policy)
-                                      : -ESRCH;
-}
-
-static int model_move(void *context, unsigned process, const char *group) {
-        ScriptModel *model = context;
-
-        return living(model, process)
-                       ? kernel_move(model->processes[process], path_of(model, group))
-                       : -ESRCH;
-}
-
-/* ---- mappings ---- */
-
-static int model_map(void *context, unsigned process, unsigned mapping, const ScriptMap *map) {
-        ScriptModel *model = context;
-        KernelSegment *segment = NULL;
-
-        if (!living(model, process))
-                return -ESRCH;
-        if (map->segment >= 0 && !(segment = model->segments[map->segment]))
+        if (operation->verb == SCRIPT_ATTACH &&
+            !(map.segment = model->segments[operation->segment]))
                 return -EINVAL;
-        if (map->mount >= 0 && !model->mounts[map->mount])
+        if (operation->verb == SCRIPT_FILE && !mount)
                 return -ENOENT;
-        if (map->mount >= 0)
-                segment = kernel_open(model->mounts[map->mount], map->file);
-        return kernel_map(model->processes[process],
-                          &(KernelMap){.page_bytes = map->page_bytes,
-                                       .n_pages = map->n_pages,
-                                       .is_private = map->is_private,
-                                       .is_noreserve = map->is_noreserve,
-                                       .segment = segment},
-                          &model->mappings[process][mapping]);
+        if (operation->verb == SCRIPT_FILE)
+                map.segment = kernel_open(mount, operation->file);
+        return kernel_map(process, &map, ret);
 }
 
-static int model_bind(void *context, unsigned process, unsigned mapping,
-                      const KernelPolicy *policy) {
-        ScriptModel *model = context;
+static void touch(KernelMapping *mapping, const ScriptOperation *operation,
+                  const KernelProcess *process, uint64_t *ret_killed_at) {
+        uint64_t last = MIN(operation->last, kernel_mapping_pages(mapping) - 1);
 
-        return living(model, process)
-                       ? kernel_set_mapping_policy(model->mappings[process][mapping], *policy)
-                       : -ESRCH;
-}
-
-static int model_touch(void *context, unsigned process, unsigned mapping, uint64_t first,
-                       uint64_t last, bool *ret_died, uint64_t *ret_page) {
-        ScriptModel *model = context;
-        KernelMapping *touched = model->mappings[process][mapping];
-
-        if (!living(model, process))
-                return -ESRCH;
-        last = MIN(last, kernel_mapping_pages(touched) - 1);
-        for (uint64_t page = first; page <= last; page++)
-                if (!kernel_touch(touched, page)) {
-                        *ret_died = true;
-                        *ret_page = kernel_death(model->processes[process])->page;
-                        break;
+        for (uint64_t page = operation->first; page <= last; page++)
+                if (!kernel_touch(mapping, page)) {
+                        *ret_killed_at = kernel_death(process)->page;
+                        return;
                 }
-        return 0;
 }
 
-static int model_unmap(void *context, unsigned process, unsigned mapping) {
-        ScriptModel *model = context;
-
-        return living(model, process) ? kernel_unmap(model->mappings[process][mapping]) : -ESRCH;
-}
-
-static int model_shmget(void *context, unsigned segment, unsigned process, const ScriptMap *map) {
-        ScriptModel *model = context;
-
-        if (!living(model, process))
-                return -ESRCH;
-        return kernel_shmget(model->processes[process], map->page_bytes, map->n_pages,
-                             map->is_noreserve, &model->segments[segment]);
-}
-
-static int model_remove_segment(void *context, unsigned segment) {
-        ScriptModel *model = context;
+static int remove_segment(ScriptModel *model, unsigned segment) {
         KernelSegment *removed = TAKE_PTR(model->segments[segment]);
 
         if (!removed)
@@ -162,127 +95,127 @@ static int model_remove_segment(void *context, unsigned segment) {
         return 0;
 }
 
-static int model_mount(void *context, unsigned mount, uint64_t page_bytes, uint64_t min_pages,
-                       uint64_t max_pages) {
-        ScriptModel *model = context;
-
-        return kernel_mount(model->kernel, NULL,
-                            arena_printf(model->arena, "/run/kernel-script/%u", mount), page_bytes,
-                            min_pages, max_pages, &model->mounts[mount]);
-}
-
-static int model_unmount(void *context, unsigned mount) {
-        ScriptModel *model = context;
-
-        if (!model->mounts[mount])
-                return -EINVAL;
-        int r = kernel_unmount(model->mounts[mount]);
+static int unmount(ScriptModel *model, unsigned mount) {
+        int r = model->mounts[mount] ? kernel_unmount(model->mounts[mount]) : -EINVAL;
 
         if (r == 0)
                 model->mounts[mount] = NULL;
         return r;
 }
 
-/* ---- writes by administrators ---- */
-
-static int model_set(void *context, int by, ScriptTarget target, int node, uint64_t page_bytes,
-                     uint64_t n_pages) {
+static int model_perform(void *context, const ScriptOperation *operation, uint64_t *ret_killed_at) {
         ScriptModel *model = context;
-        KernelProcess *writer = by >= 0 ? living(model, (unsigned) by) : NULL;
+        Kernel *kernel = model->kernel;
+        unsigned number = (unsigned) MAX(operation->process, 0);
+        KernelProcess *process = operation->process >= 0 ? model->processes[number] : NULL;
+        KernelMapping **mapping = &model->mappings[number][operation->mapping];
+        const char *group = operation->group ? path_of(model, operation->group) : NULL;
 
-        if (by >= 0 && !writer)
+        if (operation->verb == SCRIPT_RUN)
+                return run(model, operation);
+        if (operation->process >= 0 && !is_living(model, operation->process))
                 return -ESRCH;
-        switch (target) {
-        case SCRIPT_SET_POOL:
-                return kernel_set_pool(model->kernel, writer, node, page_bytes, n_pages);
+        switch (operation->verb) {
+        case SCRIPT_FORK:
+                fork_process(model, number, operation->child);
+                return 0;
+        case SCRIPT_EXIT:
+                kernel_exit(process);
+                return 0;
+        case SCRIPT_POLICY:
+                return kernel_set_policy(process, operation->policy);
+        case SCRIPT_MOVE:
+                return kernel_move(process, group);
+        case SCRIPT_MAP:
+        case SCRIPT_ATTACH:
+        case SCRIPT_FILE:
+                return map(model, operation, process, mapping);
+        case SCRIPT_MBIND:
+                return kernel_set_mapping_policy(*mapping, operation->policy);
+        case SCRIPT_TOUCH:
+                touch(*mapping, operation, process, ret_killed_at);
+                return 0;
+        case SCRIPT_UNMAP:
+                return kernel_unmap(*mapping);
+        case SCRIPT_SEGMENT:
+                return kernel_shmget(process, operation->page_bytes, operation->n_pages,
+                                     operation->is_noreserve, &model->segments[operation->segment]);
+        case SCRIPT_RMID:
+                return remove_segment(model, operation->segment);
+        case SCRIPT_MOUNT:
+                return kernel_mount(
+                        kernel, NULL,
+                        arena_printf(model->arena, "/run/kernel-script/%u", operation->mount),
+                        operation->page_bytes, operation->min_pages, operation->max_pages,
+                        &model->mounts[operation->mount]);
+        case SCRIPT_UNMOUNT:
+                return unmount(model, operation->mount);
+        case SCRIPT_SET:
+                return kernel_set_pool(kernel, process, operation->node, operation->page_bytes,
+                                       operation->n_pages);
         case SCRIPT_SET_SYSCTL:
-                return kernel_set_pool(model->kernel, writer, KERNEL_HOST, 0, n_pages);
+                return kernel_set_pool(kernel, process, KERNEL_HOST, 0, operation->n_pages);
         case SCRIPT_SET_BY_POLICY:
-                return kernel_set_pool_by_policy(model->kernel, writer, page_bytes, n_pages);
+                return kernel_set_pool_by_policy(kernel, process, operation->page_bytes,
+                                                 operation->n_pages);
         case SCRIPT_SET_OVERCOMMIT:
-                return kernel_set_overcommit(model->kernel, page_bytes, n_pages);
+                return kernel_set_overcommit(kernel, operation->page_bytes, operation->n_pages);
         case SCRIPT_DEMOTE:
-                return kernel_demote(model->kernel, node, page_bytes, n_pages);
+                return kernel_demote(kernel, operation->node, operation->page_bytes,
+                                     operation->n_pages);
+        case SCRIPT_WRITE:
+                return kernel_file_write(kernel, NULL, operation->file, operation->text);
+        case SCRIPT_MAKE_GROUP:
+                return kernel_group_make(kernel, group);
+        case SCRIPT_REMOVE_GROUP:
+                return kernel_group_remove(kernel, group);
+        case SCRIPT_WRITE_GROUP:
+                return kernel_group_write(kernel, group, operation->file, operation->text);
+        default:
+                return -EINVAL;
         }
-        return -EINVAL;
-}
-
-static int model_write(void *context, const char *path, const char *text) {
-        ScriptModel *model = context;
-
-        return kernel_file_write(model->kernel, NULL, path, text);
-}
-
-static int model_make_group(void *context, const char *group) {
-        ScriptModel *model = context;
-
-        return kernel_group_make(model->kernel, path_of(model, group));
-}
-
-static int model_remove_group(void *context, const char *group) {
-        ScriptModel *model = context;
-
-        return kernel_group_remove(model->kernel, path_of(model, group));
-}
-
-static int model_write_group(void *context, const char *group, const char *attribute,
-                             const char *text) {
-        ScriptModel *model = context;
-
-        return kernel_group_write(model->kernel, path_of(model, group), attribute, text);
 }
 
 /* ---- state ---- */
 
-static void model_look(void *context, const Script *script, ScriptView *ret) {
-        ScriptModel *model = context;
+static uint64_t model_memory_nodes(void *context) {
+        return kernel_memory_nodes(((ScriptModel *) context)->kernel);
+}
 
-        ret->nodes = kernel_memory_nodes(model->kernel);
-        for (unsigned i = 0; i < script->n_sizes; i++) {
-                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                        ret->pools[i][node] =
-                                kernel_pool(model->kernel, (int) node, script->sizes[i]);
-                ret->hosts[i] = kernel_pool(model->kernel, KERNEL_HOST, script->sizes[i]);
-                for (size_t k = 0; k < script->groups.n; k++)
-                        if (script->groups.items[k])
-                                kernel_group_charge(model->kernel,
-                                                    path_of(model, script->groups.items[k]),
-                                                    script->sizes[i], &ret->groups[k].charges[i]);
-        }
-        ret->hosts[0].max_pages = kernel_pool(model->kernel, KERNEL_HOST, 0).max_pages;
-        for (size_t i = 0; i < script->processes.n; i++) {
-                const KernelProcess *process = model->processes[i];
+static KernelPool model_pool(void *context, int node, uint64_t page_bytes) {
+        return kernel_pool(((ScriptModel *) context)->kernel, node, page_bytes);
+}
 
-                if (!process || !kernel_is_alive(process)) {
-                        ret->processes[i].state = process && kernel_death(process) ? SCRIPT_KILLED
-                                                                                   : SCRIPT_ENDED;
-                        continue;
-                }
-                for (unsigned k = 0; k < script->n_sizes; k++)
-                        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
-                                ret->processes[i].pages[k][node] =
-                                        kernel_process_pages(process, script->sizes[k], (int) node);
-        }
+static KernelCharge model_charge(void *context, const char *group, uint64_t page_bytes) {
+        const ScriptModel *model = context;
+        KernelCharge charge = {};
+
+        kernel_group_charge(model->kernel, path_of(model, group), page_bytes, &charge);
+        return charge;
+}
+
+static ScriptState model_state(void *context, unsigned process) {
+        const ScriptModel *model = context;
+        const KernelProcess *found = model->processes[process];
+
+        if (found && kernel_is_alive(found))
+                return SCRIPT_LIVES;
+        return found && kernel_death(found) ? SCRIPT_KILLED : SCRIPT_ENDED;
+}
+
+static void model_count_pages(void *context, unsigned process, uint64_t page_bytes,
+                              uint64_t *pages) {
+        const ScriptModel *model = context;
+
+        for (int node = 0; node < KERNEL_NODES_MAX; node++)
+                pages[node] += kernel_process_pages(model->processes[process], page_bytes, node);
 }
 
 const ScriptBackend script_model = {
-        .run = model_run,
-        .fork = model_fork,
-        .exit = model_exit,
-        .set_policy = model_set_policy,
-        .move = model_move,
-        .map = model_map,
-        .bind = model_bind,
-        .touch = model_touch,
-        .unmap = model_unmap,
-        .shmget = model_shmget,
-        .remove_segment = model_remove_segment,
-        .mount = model_mount,
-        .unmount = model_unmount,
-        .set = model_set,
-        .write = model_write,
-        .make_group = model_make_group,
-        .remove_group = model_remove_group,
-        .write_group = model_write_group,
-        .look = model_look,
+        .perform = model_perform,
+        .memory_nodes = model_memory_nodes,
+        .pool = model_pool,
+        .charge = model_charge,
+        .state = model_state,
+        .count_pages = model_count_pages,
 };

@@ -30,13 +30,15 @@ struct ScriptRandom {
         Random random;
         Kernel *kernel;
         Script *script;
-        bool has_groups, has_cpusets, has_mounts, leaves_pools;
-        bool is_own; /* whether `kernel` was made by script_random_new() */
+        bool has_groups, has_cpusets, has_mounts;
         VEC(RandomProcess) processes;
         VEC(RandomGroup) groups;
         unsigned n_segments, n_mounts, n_mappings;
         bool is_on; /* the controller for the script's groups */
 };
+
+/* What a line is about: its first word, or the process of by=. */
+typedef enum Subject { NOTHING, WRITER, PROCESS, MAPPING, NEW_MAPPING } Subject;
 
 static uint64_t below(ScriptRandom *random, uint64_t n) {
         return random_between(&random->random, 0, n - 1);
@@ -44,36 +46,33 @@ static uint64_t below(ScriptRandom *random, uint64_t n) {
 
 /* ---- choosing ---- */
 
-static bool is_living(const ScriptRandom *random, size_t process) {
-        ScriptView view = {};
+static unsigned some_bit(ScriptRandom *random, uint64_t bits) {
+        uint64_t turn = below(random, (uint64_t) __builtin_popcountll(bits));
 
-        random->script->backend->look(random->script->context, random->script, &view);
-        return view.processes[process].state == SCRIPT_LIVES;
+        for (; turn > 0; turn--)
+                bits &= bits - 1;
+        return (unsigned) __builtin_ctzll(bits);
 }
 
-static size_t count_living(const ScriptRandom *random) {
-        size_t n = 0;
+static uint64_t find_living(const ScriptRandom *random) {
+        const Script *script = random->script;
+        uint64_t living = 0;
 
-        for (size_t i = 0; i < random->processes.n; i++)
-                n += is_living(random, i);
-        return n;
+        for (unsigned i = 0; i < random->processes.n; i++)
+                if (script->backend->state(script->context, i) == SCRIPT_LIVES)
+                        living |= UINT64_C(1) << i;
+        return living;
 }
 
 /* A living process, sometimes a dead one; -1: none. */
 static int some_process(ScriptRandom *random) {
-        size_t n = count_living(random);
+        uint64_t living = find_living(random);
         bool is_dead_meant = random_chance(&random->random, 3);
 
-        if (random->processes.n == 0 || (n == 0 && !is_dead_meant))
+        if (random->processes.n == 0 || (living == 0 && !is_dead_meant))
                 return -1;
-        if (is_dead_meant)
-                return (int) below(random, random->processes.n);
-        size_t turn = below(random, n);
-
-        for (size_t i = 0; i < random->processes.n; i++)
-                if (is_living(random, i) && turn-- == 0)
-                        return (int) i;
-        return -1;
+        return is_dead_meant ? (int) below(random, random->processes.n)
+                             : (int) some_bit(random, living);
 }
 
 static const char *name_of(const ScriptRandom *random, int process) {
@@ -83,18 +82,15 @@ static const char *name_of(const ScriptRandom *random, int process) {
 /* "A:x"; NULL: the process has no mapping. */
 static const char *some_mapping(ScriptRandom *random, int process) {
         const ScriptNames *names = &random->script->mappings[process];
-        uint64_t failed = random->script->failed[process];
-        size_t n = 0;
+        uint64_t there = 0;
 
         for (size_t i = 0; i < names->n; i++)
-                n += names->items[i] && !(failed & UINT64_C(1) << i);
-        size_t turn = n > 0 ? below(random, n) : 0;
-
-        for (size_t i = 0; i < names->n; i++)
-                if (names->items[i] && !(failed & UINT64_C(1) << i) && turn-- == 0)
-                        return arena_printf(random->arena, "%s:%s", name_of(random, process),
-                                            names->items[i]);
-        return NULL;
+                if (names->items[i])
+                        there |= UINT64_C(1) << i;
+        there &= ~random->script->failed[process];
+        return there ? arena_printf(random->arena, "%s:%s", name_of(random, process),
+                                    names->items[some_bit(random, there)])
+                     : NULL;
 }
 
 static const char *new_mapping(ScriptRandom *random, int process) {
@@ -104,16 +100,13 @@ static const char *new_mapping(ScriptRandom *random, int process) {
                             random->n_mappings++);
 }
 
-static unsigned some_node_of(ScriptRandom *random, uint64_t nodes) {
-        uint64_t turn = below(random, (uint64_t) __builtin_popcountll(nodes));
-
-        for (; turn > 0; turn--)
-                nodes &= nodes - 1;
-        return (unsigned) __builtin_ctzll(nodes);
+/* "s3"; NULL: N is 0. */
+static const char *some_of(ScriptRandom *random, const char *kind, unsigned n) {
+        return n == 0 ? NULL : arena_printf(random->arena, "%s%" PRIu64, kind, below(random, n));
 }
 
 static unsigned some_node(ScriptRandom *random) {
-        return some_node_of(random, kernel_memory_nodes(random->kernel));
+        return some_bit(random, kernel_memory_nodes(random->kernel));
 }
 
 static const char *some_nodes(ScriptRandom *random) {
@@ -125,7 +118,7 @@ static const char *some_nodes(ScriptRandom *random) {
         return id_set_format(random->arena, &(IdSet){.words = {nodes}});
 }
 
-static const char *some_policy(ScriptRandom *random) {
+static const char *some_policy(ScriptRandom *random, int process UNUSED) {
         switch (below(random, 8)) {
         case 0:
         case 1:
@@ -142,164 +135,99 @@ static const char *some_policy(ScriptRandom *random) {
 }
 
 static RandomGroup *some_group(ScriptRandom *random) {
-        size_t n = 0;
+        uint64_t there = 0;
 
-        VEC_FOREACH(group, &random->groups)
-                n += !group->is_gone;
-        size_t turn = n > 0 ? below(random, n) : 0;
-
-        VEC_FOREACH(group, &random->groups)
-                if (!group->is_gone && turn-- == 0)
-                        return group;
-        return NULL;
+        for (size_t i = 0; i < random->groups.n; i++)
+                if (!random->groups.items[i].is_gone)
+                        there |= UINT64_C(1) << i;
+        return there ? &random->groups.items[some_bit(random, there)] : NULL;
 }
 
-/* ---- lines; NULL: not possible now ---- */
+/* " by=A", or nothing. */
+static const char *some_writer(ScriptRandom *random, unsigned percent) {
+        int writer = random_chance(&random->random, percent) ? some_process(random) : -1;
 
-static const char *make_run(ScriptRandom *random) {
-        RandomGroup *group = random_chance(&random->random, 50) ? some_group(random) : NULL;
-        unsigned node = some_node_of(random, kernel_cpu_nodes(random->kernel));
-        const char *policy = some_policy(random);
+        return writer < 0 ? "" : arena_printf(random->arena, " by=%s", name_of(random, writer));
+}
 
-        if (random->processes.n == SCRIPT_PROCESSES_MAX - 1 || count_living(random) >= LIVING_MAX)
+/* ---- the end of a line; NULL: not possible now ---- */
+
+static const char *new_process(ScriptRandom *random, const RandomGroup *group) {
+        if (random->processes.n == SCRIPT_PROCESSES_MAX - 1 ||
+            __builtin_popcountll(find_living(random)) >= LIVING_MAX)
                 return NULL;
         const char *name = arena_printf(random->arena, "p%zu", random->processes.n);
 
         *vec_push(random->arena, &random->processes) = (RandomProcess){name, group};
-        return arena_printf(random->arena, "run %s cpu=%u policy=%s%s%s", name, node, policy,
-                            group ? " group=" : "", group ? group->name : "");
+        return name;
 }
 
-static const char *make_fork(ScriptRandom *random) {
-        int process = some_process(random);
+static const char *make_run(ScriptRandom *random, int process) {
+        const RandomGroup *group = random_chance(&random->random, 50) ? some_group(random) : NULL;
+        unsigned node = some_bit(random, kernel_cpu_nodes(random->kernel));
+        const char *policy = some_policy(random, process), *name = new_process(random, group);
 
-        if (process < 0 || random->processes.n == SCRIPT_PROCESSES_MAX - 1 ||
-            count_living(random) >= LIVING_MAX)
-                return NULL;
-        const char *name = arena_printf(random->arena, "p%zu", random->processes.n);
-        const char *parent = name_of(random, process);
-
-        *vec_push(random->arena, &random->processes) =
-                (RandomProcess){name, random->processes.items[process].group};
-        return arena_printf(random->arena, "fork %s %s", parent, name);
+        return name ? arena_printf(random->arena, "%s cpu=%u policy=%s%s%s", name, node, policy,
+                                   group ? " group=" : "", group ? group->name : "")
+                    : NULL;
 }
 
-static const char *make_exit(ScriptRandom *random) {
-        int process = some_process(random);
-
-        return process < 0 ? NULL
-                           : arena_printf(random->arena, "exit %s", name_of(random, process));
+static const char *make_child(ScriptRandom *random, int process) {
+        return new_process(random, random->processes.items[process].group);
 }
 
-static const char *make_policy(ScriptRandom *random) {
-        int process = some_process(random);
-
-        return process < 0 ? NULL
-                           : arena_printf(random->arena, "policy %s %s", name_of(random, process),
-                                          some_policy(random));
-}
-
-static const char *make_map(ScriptRandom *random) {
+static const char *make_map(ScriptRandom *random, int process UNUSED) {
         static const char *const kinds[] = {
                 "", "", "", " private", " private", " noreserve", " private noreserve",
         };
-        int process = some_process(random);
-        const char *name = process < 0 ? NULL : new_mapping(random, process);
         const char *kind = kinds[below(random, ARRAY_LEN(kinds))];
 
-        return name ? arena_printf(random->arena, "map %s %" PRIu64 "%s", name,
-                                   1 + below(random, MAP_PAGES_MAX), kind)
-                    : NULL;
+        return arena_printf(random->arena, "%" PRIu64 "%s", 1 + below(random, MAP_PAGES_MAX), kind);
 }
 
-static const char *make_mbind(ScriptRandom *random) {
-        int process = some_process(random);
-        const char *name = process < 0 ? NULL : some_mapping(random, process);
-
-        return name ? arena_printf(random->arena, "mbind %s %s", name, some_policy(random)) : NULL;
-}
-
-static const char *make_touch(ScriptRandom *random) {
-        int process = some_process(random);
-        const char *name = process < 0 ? NULL : some_mapping(random, process);
+static const char *make_range(ScriptRandom *random, int process UNUSED) {
         uint64_t first = below(random, MAP_PAGES_MAX / 2);
 
-        if (!name)
-                return NULL;
-        if (random_chance(&random->random, 30))
-                return arena_printf(random->arena, "touch %s all", name);
-        return arena_printf(random->arena, "touch %s %" PRIu64 "-%" PRIu64, name, first,
-                            first + below(random, MAP_PAGES_MAX / 2));
+        return random_chance(&random->random, 30)
+                       ? "all"
+                       : arena_printf(random->arena, "%" PRIu64 "-%" PRIu64, first,
+                                      first + below(random, MAP_PAGES_MAX / 2));
 }
 
-static const char *make_unmap(ScriptRandom *random) {
-        int process = some_process(random);
-        const char *name = process < 0 ? NULL : some_mapping(random, process);
-
-        return name ? arena_printf(random->arena, "unmap %s", name) : NULL;
-}
-
-static const char *make_segment(ScriptRandom *random) {
-        int process = some_process(random);
+static const char *make_segment(ScriptRandom *random, int process) {
         const char *kind = random_chance(&random->random, 20) ? " noreserve" : "";
 
-        if (process < 0 || random->n_segments == SCRIPT_SEGMENTS_MAX)
+        if (random->n_segments == SCRIPT_SEGMENTS_MAX)
                 return NULL;
-        return arena_printf(random->arena, "segment s%u %" PRIu64 " by=%s%s", random->n_segments++,
+        return arena_printf(random->arena, "s%u %" PRIu64 " by=%s%s", random->n_segments++,
                             1 + below(random, MAP_PAGES_MAX), name_of(random, process), kind);
 }
 
-static const char *make_attach(ScriptRandom *random) {
-        int process = some_process(random);
-        const char *name = process < 0 || random->n_segments == 0 ? NULL
-                                                                  : new_mapping(random, process);
-
-        return name ? arena_printf(random->arena, "attach %s s%" PRIu64, name,
-                                   below(random, random->n_segments))
-                    : NULL;
-}
-
-static const char *make_rmid(ScriptRandom *random) {
-        return random->n_segments == 0 ? NULL
-                                       : arena_printf(random->arena, "rmid s%" PRIu64,
-                                                      below(random, random->n_segments));
-}
-
-static const char *make_mount(ScriptRandom *random) {
+static const char *make_mount(ScriptRandom *random, int process UNUSED) {
         uint64_t min = below(random, MOUNT_PAGES_MAX);
 
         if (!random->has_mounts || random->n_mounts == SCRIPT_MOUNTS_MAX)
                 return NULL;
+        const char *name = arena_printf(random->arena, "f%u", random->n_mounts++);
+
         switch (below(random, 3)) {
         case 0:
-                return arena_printf(random->arena, "mount f%u min=%" PRIu64, random->n_mounts++,
-                                    min);
+                return arena_printf(random->arena, "%s min=%" PRIu64, name, min);
         case 1:
-                return arena_printf(random->arena, "mount f%u size=%" PRIu64, random->n_mounts++,
-                                    min + 1);
+                return arena_printf(random->arena, "%s size=%" PRIu64, name, min + 1);
         default:
-                return arena_printf(random->arena, "mount f%u min=%" PRIu64 " size=%" PRIu64,
-                                    random->n_mounts++, min, min + below(random, 5));
+                return arena_printf(random->arena, "%s min=%" PRIu64 " size=%" PRIu64, name, min,
+                                    min + below(random, 5));
         }
 }
 
-static const char *make_file(ScriptRandom *random) {
-        int process = some_process(random);
-        const char *name = process < 0 || random->n_mounts == 0 ? NULL
-                                                                : new_mapping(random, process);
+static const char *make_file(ScriptRandom *random, int process UNUSED) {
+        const char *mount = some_of(random, "f", random->n_mounts);
+        uint64_t file = below(random, 2);
 
-        if (!name)
-                return NULL;
-        uint64_t mount = below(random, random->n_mounts), file = below(random, 2);
-
-        return arena_printf(random->arena, "file %s f%" PRIu64 "/x%" PRIu64 " %" PRIu64, name,
-                            mount, file, 1 + below(random, MOUNT_PAGES_MAX));
-}
-
-static const char *make_unmount(ScriptRandom *random) {
-        return random->n_mounts == 0 ? NULL
-                                     : arena_printf(random->arena, "unmount f%" PRIu64,
-                                                    below(random, random->n_mounts));
+        return mount ? arena_printf(random->arena, "%s/x%" PRIu64 " %" PRIu64, mount, file,
+                                    1 + below(random, MOUNT_PAGES_MAX))
+                     : NULL;
 }
 
 /* Whether a write to a node's file would take all memory, which may crash the host: pool_count_on_node(). */
@@ -313,114 +241,154 @@ static bool is_dangerous(const ScriptRandom *random) {
         return false;
 }
 
-static const char *make_node_pool(ScriptRandom *random) {
-        int writer = random_chance(&random->random, 15) ? some_process(random) : -1;
+static const char *make_node_pool(ScriptRandom *random, int process UNUSED) {
+        const char *writer = some_writer(random, 15);
         unsigned node = some_node(random);
 
-        if (random->leaves_pools || is_dangerous(random))
+        if (is_dangerous(random))
                 return NULL;
-        return arena_printf(random->arena, "set node%u %" PRIu64 "%s%s", node,
-                            below(random, NODE_PAGES_MAX), writer >= 0 ? " by=" : "",
-                            writer >= 0 ? name_of(random, writer) : "");
+        return arena_printf(random->arena, "node%u %" PRIu64 "%s", node,
+                            below(random, NODE_PAGES_MAX), writer);
 }
 
-static const char *make_host_pool(ScriptRandom *random) {
+static const char *make_host_pool(ScriptRandom *random, int process UNUSED) {
         static const char *const targets[] = {"host", "sysctl", "policy", "policy"};
-        int writer = random_chance(&random->random, 50) ? some_process(random) : -1;
+        const char *writer = some_writer(random, 50);
         const char *target = targets[below(random, ARRAY_LEN(targets))];
 
-        if (random->leaves_pools)
-                return NULL;
-        return arena_printf(random->arena, "set %s %" PRIu64 "%s%s", target,
-                            below(random, HOST_PAGES_MAX), writer >= 0 ? " by=" : "",
-                            writer >= 0 ? name_of(random, writer) : "");
+        return arena_printf(random->arena, "%s %" PRIu64 "%s", target,
+                            below(random, HOST_PAGES_MAX), writer);
 }
 
-static const char *make_overcommit(ScriptRandom *random) {
-        if (random->leaves_pools)
-                return NULL;
-        return arena_printf(random->arena, "set overcommit %" PRIu64,
+static const char *make_overcommit(ScriptRandom *random, int process UNUSED) {
+        return arena_printf(random->arena, "overcommit %" PRIu64,
                             random_chance(&random->random, 30) ? 0 : below(random, OVERCOMMIT_MAX));
 }
 
 /* ---- control groups ---- */
 
-static const char *make_group(ScriptRandom *random) {
+static const char *make_group(ScriptRandom *random, int process UNUSED) {
         if (!random->has_groups || random->groups.n == SCRIPT_GROUPS_MAX)
                 return NULL;
         const char *name = arena_printf(random->arena, "g%zu", random->groups.n);
 
         *vec_push(random->arena, &random->groups) = (RandomGroup){.name = name};
-        return arena_printf(random->arena, "group %s", name);
+        return name;
 }
 
 /* Only before a process is in the group, because the model does not have cpusets that change. */
-static const char *make_mems(ScriptRandom *random) {
+static const char *make_mems(ScriptRandom *random, int process UNUSED) {
         RandomGroup *group = random->groups.n > 0 ? &random->groups.items[random->groups.n - 1]
                                                   : NULL;
 
         if (!random->has_cpusets || !group || group->is_gone || group->has_mems)
                 return NULL;
-        VEC_FOREACH(process, &random->processes)
-                if (process->group && text_equals(process->group->name, group->name))
+        VEC_FOREACH(each, &random->processes)
+                if (each->group && text_equals(each->group->name, group->name))
                         return NULL;
         group->has_mems = true;
-        return arena_printf(random->arena, "mems %s %s", group->name, some_nodes(random));
+        return arena_printf(random->arena, "%s %s", group->name, some_nodes(random));
 }
 
-static const char *make_limit(ScriptRandom *random) {
+static const char *make_limit(ScriptRandom *random, int process UNUSED) {
         const RandomGroup *group = some_group(random);
         const char *which = random_chance(&random->random, 75) ? "rsvd.max" : "max";
 
         if (!group)
                 return NULL;
         if (random_chance(&random->random, 25))
-                return arena_printf(random->arena, "limit %s %s=max", group->name, which);
-        return arena_printf(random->arena, "limit %s %s=%" PRIu64, group->name, which,
+                return arena_printf(random->arena, "%s %s=max", group->name, which);
+        return arena_printf(random->arena, "%s %s=%" PRIu64, group->name, which,
                             below(random, MAP_PAGES_MAX * 2));
 }
 
-static const char *make_move(ScriptRandom *random) {
-        int process = some_process(random);
-        RandomGroup *to = some_group(random);
+static const char *make_move(ScriptRandom *random, int process) {
+        const RandomGroup *from = random->processes.items[process].group, *to = some_group(random);
 
-        if (process < 0 || !to || to->has_mems)
-                return NULL;
-        const RandomGroup *from = random->processes.items[process].group;
-
-        if (from && from->has_mems)
+        if (!to || to->has_mems || (from && from->has_mems))
                 return NULL;
         random->processes.items[process].group = to;
-        return arena_printf(random->arena, "move %s %s", name_of(random, process), to->name);
+        return to->name;
 }
 
-static const char *make_control(ScriptRandom *random) {
+static const char *make_control(ScriptRandom *random, int process UNUSED) {
         if (!random->has_groups)
                 return NULL;
         random->is_on = !random->is_on;
-        return random->is_on ? "control +hugetlb" : "control -hugetlb";
+        return random->is_on ? "+hugetlb" : "-hugetlb";
+}
+
+static const char *make_segment_name(ScriptRandom *random, int process UNUSED) {
+        return some_of(random, "s", random->n_segments);
+}
+
+static const char *make_mount_name(ScriptRandom *random, int process UNUSED) {
+        return some_of(random, "f", random->n_mounts);
 }
 
 /* Includes groups with processes, which cannot be removed. */
-static const char *make_rmgroup(ScriptRandom *random) {
+static const char *make_group_name(ScriptRandom *random, int process UNUSED) {
         const RandomGroup *group = some_group(random);
 
-        return group ? arena_printf(random->arena, "rmgroup %s", group->name) : NULL;
+        return group ? group->name : NULL;
 }
 
 /* ---- all ---- */
 
 static const struct {
         unsigned weight;
-        const char *(*make)(ScriptRandom *random);
+        const char *verb;
+        Subject subject;
+        const char *(*make)(ScriptRandom *random, int process); /* NULL: the line ends there */
 } makers[] = {
-        {10, make_run},       {4, make_fork},    {5, make_exit},       {4, make_policy},
-        {18, make_map},       {4, make_mbind},   {24, make_touch},     {6, make_unmap},
-        {3, make_segment},    {4, make_attach},  {3, make_rmid},       {2, make_mount},
-        {4, make_file},       {2, make_unmount}, {14, make_node_pool}, {6, make_host_pool},
-        {4, make_overcommit}, {3, make_group},   {3, make_mems},       {3, make_limit},
-        {2, make_move},       {1, make_control}, {1, make_rmgroup},
+        {10, "run", NOTHING, make_run},
+        {4, "fork", PROCESS, make_child},
+        {5, "exit", PROCESS, NULL},
+        {4, "policy", PROCESS, some_policy},
+        {18, "map", NEW_MAPPING, make_map},
+        {4, "mbind", MAPPING, some_policy},
+        {24, "touch", MAPPING, make_range},
+        {6, "unmap", MAPPING, NULL},
+        {3, "segment", WRITER, make_segment},
+        {4, "attach", NEW_MAPPING, make_segment_name},
+        {3, "rmid", NOTHING, make_segment_name},
+        {2, "mount", NOTHING, make_mount},
+        {4, "file", NEW_MAPPING, make_file},
+        {2, "unmount", NOTHING, make_mount_name},
+        {14, "set", NOTHING, make_node_pool},
+        {6, "set", NOTHING, make_host_pool},
+        {4, "set", NOTHING, make_overcommit},
+        {3, "group", NOTHING, make_group},
+        {3, "mems", NOTHING, make_mems},
+        {3, "limit", NOTHING, make_limit},
+        {2, "move", PROCESS, make_move},
+        {1, "control", NOTHING, make_control},
+        {1, "rmgroup", NOTHING, make_group_name},
 };
+
+static const char *try_line(ScriptRandom *random, size_t i) {
+        Subject subject = makers[i].subject;
+        int process = subject == NOTHING ? -1 : some_process(random);
+        const char *first = NULL, *rest = NULL;
+        Text line = text_in(random->arena);
+
+        if (subject != NOTHING && process < 0)
+                return NULL;
+        if (subject == PROCESS)
+                first = name_of(random, process);
+        else if (subject == MAPPING)
+                first = some_mapping(random, process);
+        else if (subject == NEW_MAPPING)
+                first = new_mapping(random, process);
+        if (!first && subject != NOTHING && subject != WRITER)
+                return NULL;
+        if (makers[i].make && !(rest = makers[i].make(random, process)))
+                return NULL;
+        text_add_word(&line, makers[i].verb);
+        text_add_word(&line, first);
+        text_add_word(&line, rest);
+        return line.string;
+}
 
 static const char *make_line(ScriptRandom *random) {
         unsigned sum = 0;
@@ -433,7 +401,7 @@ static const char *make_line(ScriptRandom *random) {
 
                 for (; turn >= makers[i].weight; i++)
                         turn -= makers[i].weight;
-                const char *line = makers[i].make(random);
+                const char *line = try_line(random, i);
 
                 if (line)
                         return line;
@@ -461,19 +429,17 @@ ScriptRandom *script_random_new(Arena *arena, const ScriptRandomOptions *options
 
         random->arena = arena;
         random->random.state = options->seed;
-        random->is_own = !options->kernel;
-        random->kernel = options->kernel ? options->kernel : kernel_new(options->host);
+        random->kernel = kernel_new(options->host);
         random->script = script_new(arena, &script_model, script_model_new(arena, random->kernel));
         random->has_groups = options->has_groups;
         random->has_cpusets = options->has_cpusets;
         random->has_mounts = options->has_mounts;
-        random->leaves_pools = options->leaves_pools;
         random->is_on = true;
         return random;
 }
 
 ScriptRandom *script_random_free(ScriptRandom *random) {
-        if (random && random->is_own)
+        if (random)
                 kernel_free(random->kernel);
         return NULL;
 }

@@ -11,10 +11,8 @@ typedef struct ScriptRandom ScriptRandom;
 typedef struct ScriptRandomOptions {
         uint64_t seed;
         const char *host; /* for kernel_new() */
-        Kernel *kernel;   /* instead of `host`: a kernel of the caller, which may change it, too */
         bool has_groups, has_cpusets;
         bool has_mounts; /* some kernels miscount the reservations of mounts until the next boot */
-        bool leaves_pools; /* no line writes to pools or to nr_overcommit_hugepages */
 } ScriptRandomOptions;
 
 ScriptRandom *script_random_new(Arena *arena, const ScriptRandomOptions *options);

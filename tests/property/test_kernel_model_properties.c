@@ -101,29 +101,3 @@ static void check(uint64_t seed) {
 TEST(counts) {
         random_for_each_seed(SEEDS, check);
 }
-
-/* With `leaves_pools`, random lines do not change pools on a kernel whose pools the test changes. */
-static void check_others(uint64_t seed) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        static const char host[] = "node 0 total=1G free=800M\nnode 1 total=1G free=800M\n";
-        CLEANUP(kernel_freep) Kernel *kernel = kernel_new(host);
-        ScriptRandom *others = script_random_new(
-                arena,
-                &(ScriptRandomOptions){.seed = seed, .kernel = kernel, .leaves_pools = true});
-
-        for (unsigned i = 0; i < LINES; i++) {
-                if (i % 10 == 0)
-                        kernel_set_pool(kernel, NULL, KERNEL_HOST, 0, 40 + i / 10);
-                const char *line = script_random_line(others);
-                const char *broken = kernel_check_invariants(kernel, arena);
-
-                if (broken)
-                        fail_with(seed, host, line, broken);
-                assert_int_equal(kernel_pool(kernel, KERNEL_HOST, 0).max_pages, 40 + i / 10);
-        }
-        script_random_free(others);
-}
-
-TEST(others) {
-        random_for_each_seed(SEEDS / 4, check_others);
-}

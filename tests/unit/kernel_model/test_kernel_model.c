@@ -96,8 +96,6 @@ static const char *do_kernel(void *context, const StoryLine *line) {
                 kernel_drop_caches(kernel);
         else if (text_equals(verb, "give"))
                 kernel_give_memory(kernel, (unsigned) node, bytes);
-        else if (text_equals(verb, "interrupt"))
-                kernel_interrupt_growth(kernel, (uint64_t) node);
         else if (text_equals(verb, "take"))
                 bytes = kernel_take_memory(kernel, (unsigned) node, bytes);
         else if (text_equals(verb, "free"))

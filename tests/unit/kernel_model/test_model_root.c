@@ -400,17 +400,6 @@ ROOT_TEST(hooks) {
         assert_int_equal(thief.n_failed, 1);
 }
 
-ROOT_TEST(failures) {
-        const Root *root = fixture->root;
-
-        model_root_fail(fixture->root, 2, -EACCES);
-        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "3"), 0);
-        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "4"), -EACCES);
-        assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 3);
-        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "5"), 0);
-        assert_int_equal(model_root_changes(root), 3);
-}
-
 /* The daemon is killed during a round. What it has written stays, and the next one finishes. */
 ROOT_TEST(death) {
         const Root *root = fixture->root;
