@@ -192,7 +192,6 @@ class Guest:
             *(serial, f"{port}control"),
             *("-chardev", f"socket,id=monitor,fd={monitor.fileno()}"),
             *("-mon", "chardev=monitor,mode=control"),
-            *scenario.qemu_args,
         ]
         with open(f"{log_prefix}.qemu.log", "w") as log:
             log.write(" ".join(command) + "\n")

@@ -375,8 +375,8 @@ def instance_nodes(name: str) -> dict[int, int]:
     return {part["node"]: part["pages"] for part in instance(name)["nodes"] if part["pages"]}
 
 
-def status_pools(page_bytes: int = DEFAULT_PAGE_BYTES, count: str = "total") -> dict[int, int]:
-    found = (one for one in status()["pools"] if one["pageSizeBytes"] == page_bytes)
+def status_pools(count: str = "total") -> dict[int, int]:
+    found = (one for one in status()["pools"] if one["pageSizeBytes"] == DEFAULT_PAGE_BYTES)
     return {one["node"]: one[count] for one in found}
 
 

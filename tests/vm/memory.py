@@ -80,9 +80,8 @@ def fragment(node: int, is_cache_kept: bool) -> None:
     start_pages("cache", f"cache {sparse} {node}", f"Slice=cache.slice\nMemoryMin={protection}")
 
 
-def pool_file(node: int, counter: str = "nr_hugepages") -> Path:
-    size = f"hugepages-{DEFAULT_PAGE_BYTES // 1024}kB"
-    return SYSTEM_NODES / f"node{node}/hugepages/{size}/{counter}"
+def pool_file(node: int) -> Path:
+    return SYSTEM_NODES / f"node{node}/hugepages/hugepages-{DEFAULT_PAGE_BYTES // 1024}kB/nr_hugepages"
 
 
 @contextlib.contextmanager

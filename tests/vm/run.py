@@ -67,7 +67,7 @@ class Case:
 
 
 class Report:
-    """Prints each result at once, and counts them."""
+    """Prints each result at once, and counts them. Several cases may print at the same time: each result is one write."""
 
     def __init__(self, is_verbose: bool) -> None:
         self._is_verbose = is_verbose
@@ -78,9 +78,7 @@ class Report:
             self.passed += 1
         else:
             self.failed += 1
-        self.line(f"{'ok' if is_ok else 'not ok'} - {name}: {text}")
-        if detail:
-            self.remark(detail)
+        self.line("\n#   ".join([f"{'ok' if is_ok else 'not ok'} - {name}: {text}", *(detail or "").splitlines()]))
 
     def skip(self, name: str, text: str, reason: str) -> None:
         self.skipped += 1
@@ -91,34 +89,21 @@ class Report:
             self.remark(text)
 
     def remark(self, text: str) -> None:
-        for line in text.splitlines():
-            self.line(f"#   {line}")
+        self.line("\n".join(f"#   {line}" for line in text.splitlines()))
 
     def line(self, text: str) -> None:
-        print(text, flush=True)
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
 
-    def add(self, other: KeptReport) -> None:
+    def add(self, other: Report) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
-        for line in other.lines:
-            self.line(line)
 
     def finish(self) -> int:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         self.line(f"{self.passed} passed, {self.failed} failed{skipped}")
         return 1 if self.failed else 0
-
-
-class KeptReport(Report):
-    """The report of one of several cases that run at once: its lines are kept until the case has ended."""
-
-    def __init__(self, is_verbose: bool) -> None:
-        super().__init__(is_verbose)
-        self.lines: list[str] = []
-
-    def line(self, text: str) -> None:
-        self.lines.append(text)
 
 
 def main() -> int:
@@ -142,11 +127,7 @@ def main() -> int:
                 report.skip(file.stem, f"runs on {suite}", "needs --foreign")
         if options.scenarios and not suites:
             report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
-    if options.jobs > 1 and len(cases) > 1:
-        _run_at_once(cases, options, logs, report)
-    else:
-        for case in cases:
-            run_case(case, _origin(case, options), logs, report, options.keep)
+    _run_all(cases, options, logs, report)
     if report.failed or options.logs or options.keep:
         print(f"# logs: {logs}", flush=True)
     else:
@@ -160,7 +141,7 @@ def _origin(case: Case, options: argparse.Namespace) -> Path:
     return options.packages if case.scenario.is_packaged else options.destdir
 
 
-def _run_at_once(cases: list[Case], options: argparse.Namespace, logs: Path, report: Report) -> None:
+def _run_all(cases: list[Case], options: argparse.Namespace, logs: Path, report: Report) -> None:
     """Runs each case in a process of its own, those with the highest limits first."""
     by_length = sorted(cases, key=lambda case: -sum(one.limit_sec for one in case.scenario.boots))
     with ProcessPoolExecutor(options.jobs, initializer=die_with_parent) as pool:
@@ -176,8 +157,8 @@ def _run_at_once(cases: list[Case], options: argparse.Namespace, logs: Path, rep
             raise
 
 
-def _run_apart(file: Path, suite: str, origin: Path, logs: Path, options: argparse.Namespace) -> KeptReport:
-    report = KeptReport(options.verbose)
+def _run_apart(file: Path, suite: str, origin: Path, logs: Path, options: argparse.Namespace) -> Report:
+    report = Report(options.verbose)
     run_case(Case(file.stem, suite, file, load_scenario(file)), origin, logs, report, options.keep)
     return report
 

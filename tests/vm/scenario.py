@@ -55,7 +55,6 @@ class Scenario:
     tools: tuple[str, ...] = ()  # besides those of each guest: see payload.py
     has_kernel: bool = False  # the guest has its kernel as /vm/kernel
     hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
-    qemu_args: tuple[str, ...] = ()
     # Each instruction takes guest.COUNTED_NSEC of the guest's time, however busy this host is, so processor times in the
     # guest are counts of instructions. For measurements. The guest's waits for a disk take time of the host.
     is_counted: bool = False

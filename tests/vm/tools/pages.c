@@ -6,7 +6,6 @@
  *   pages shm N [PAGE-KIB [NODE]]         as hold, in a System V segment
  *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP,
  *                                         scattered; one in PIN of those cannot be moved
- *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
  *   pages cache FILE [NODE]               reads a file, so that memory is full of its pages
  *   pages lowest FILE...                  reads counters without pause; at SIGTERM one line each:
  *                                         "FILE LOWEST HIGHEST READINGS"
@@ -173,19 +172,6 @@ static void fragment(size_t mib, size_t keep, size_t pin_one_in) {
         stay();
 }
 
-static void pin_buffers(unsigned long n) {
-        static const char page[SMALL_PAGE];
-        int fds[2];
-
-        for (unsigned long i = 0; i < n; i++) {
-                if (i % PIPE_PAGES == 0 && pipe(fds) < 0)
-                        fail("pipe");
-                if (write(fds[1], page, sizeof(page)) != sizeof(page))
-                        fail("write");
-        }
-        stay();
-}
-
 static void cache(const char *name) {
         static char part[1 << 20];
         int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -275,8 +261,6 @@ int main(int argc, char **argv) {
                          number(arguments, 2, n, 0));
         if (n > 0 && is_cache)
                 cache(arguments[0]);
-        if (n > 0 && strcmp(verb, "pin") == 0)
-                pin_buffers(number(arguments, 0, n, 0));
         fputs("pages: see the head of tests/vm/tools/pages.c for what to say\n", stderr);
         return 2;
 }
