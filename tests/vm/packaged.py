@@ -4,7 +4,9 @@ a package must not change."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,26 @@ def check_reserved() -> None:
     check(sum(pools().values()) > 0, "pages are reserved", pools())
     check(GUARD.exists(), "the guard against systemd-sysctl exists")
     wait_for(lambda: unit("hugeplan-check.service") == "active")
+
+
+@contextlib.contextmanager
+def upgrading() -> Iterator[None]:
+    """The package is upgraded meanwhile."""
+    before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
+    guard = GUARD.stat().st_ino
+    yield
+    check(unit("hugeplan.service", "MainPID") not in ("0", daemon), "the daemon was restarted")
+    check_equal(database(), before, "an upgrade leaves PostgreSQL its process and its pages")
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready for the new daemon")
+    check_equal(STATE.read_text(), counted, "an upgrade is not counted as a boot")
+    check_equal(GUARD.stat().st_ino, guard, "the guard stayed in place")
+    check_enabled()
+    check_equal(failed_units(), [], "no unit failed")
+
+
+def check_installed_again() -> None:
+    check_equal(instance("postgresql")["verdict"], "ready", "the instance is ready again")
+    check("hugeplanctl wait" in drop_in(database_unit()), "its unit has a gate again")
 
 
 def check_without_hugeplan() -> None:
