@@ -40,24 +40,11 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/model/*.c", "src/plan/*.c", "src/plan/planner/*.c", "src/plan/promise/*.c",
          "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c", "src/demand/seen.c",
          "src/status/status.c"]
-# In this order, but the unit test of the file's own name is run first.
-TESTS = ["plan", "scene_stories", "escalation", "attempt", "limits", "fit",
-         "changes", "boot_guard", "evidence", "thp_plan", "pending", "ledger",
-         "charges", "unit_policy", "demand", "seen", "learned", "status", "status_json", "messages", "kernel_args", "config",
-         "probe", "root", "topology", "name_check", "apply", "guard", "worker", "host_use", "cgroup_limit",
-         "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_faults",
-         "keeper_stories", "plan-properties", "escalation-properties", "histories", "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every 23rd read fails; to let each one fail takes half a minute
-SANITIZED_TESTS = ["plan", "scene_stories", "topology", "escalation", "fit",
-                   "changes", "boot_guard", "thp_plan", "limits", "ledger", "demand", "status", "probe", "rules", "apply", "worker", "look",
-                   "keeper", "keeper_gate", "keeper_faults", "keeper_stories"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]
 MEMORY_MAX = 2 << 30
-# The unit tests of a room are one program; the file's name is its argument.
-ROOMS = {path.stem.removeprefix("test_"): path.parent.name for path in TREE.glob("tests/unit/*/test_*.c")}
-ALONE = {"root_calls", "memory", "keeper_faults", "worker", "kernel_model", "model_root", "unit_manager"}
 # In memory, because many tests call fsync(2).
 SCRATCH = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), None)
 EQUIVALENT = TREE / "tests" / "mutants.txt"
@@ -201,16 +188,22 @@ class Build:
             source = (directory / entry["file"]).resolve()
             if source.is_relative_to(TREE / "src") and "/lib" in "/" + entry["output"] and "libfast" not in entry["output"]:
                 self.compile[str(source.relative_to(TREE))] = (shlex.split(entry["command"]), entry["file"])
+        # The program and the arguments of each test, those of suite unit first.
+        found = [(test["suite"][0].rpartition(":")[2], test["name"], test["cmd"])
+                 for test in json.loads((directory / "meson-info/intro-tests.json").read_text())]
+        self.tests = {name: (pathlib.Path(program), ARGUMENTS.get(name, arguments)) for suite in ("unit", "property")
+                      for its_suite, name, (program, *arguments) in found
+                      if its_suite == suite and not name.endswith("-sanitized")}
         self.links: dict[str, list[str]] = {}
         self.symbols: dict[str, set[str]] = {}
         self.durations: dict[str, float] = {}
 
-    def programs(self) -> list[str]:
-        return [name for name in TESTS if (self.directory / "tests" / program_of(name)).exists()]
+    def target(self, name: str) -> str:
+        return str(self.tests[name][0].relative_to(self.directory))
 
     def link_command(self, name: str) -> list[str]:
         if name not in self.links:
-            lines = subprocess.run(["ninja", "-C", self.directory, "-t", "commands", "-s", f"tests/{program_of(name)}"], check=True,
+            lines = subprocess.run(["ninja", "-C", self.directory, "-t", "commands", "-s", self.target(name)], check=True,
                                    capture_output=True, text=True).stdout.splitlines()
             self.links[name] = shlex.split(lines[-1])
         return self.links[name]
@@ -242,7 +235,7 @@ class Build:
 
     def link(self, name: str, mutant: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
         command = list(self.link_command(name))
-        program = directory / program_of(name)
+        program = directory / self.tests[name][0].name
         at = command.index("-o") + 1
         command[at:at + 1] = [str(program), str(mutant)]
         subprocess.run(command, cwd=self.directory, check=True, capture_output=True)
@@ -250,16 +243,8 @@ class Build:
 
     def relevant(self, file: str, original: pathlib.Path) -> list[str]:
         own, name = self.symbols_of(original), pathlib.Path(file).stem
-        tests = [test for test in self.programs() if own & self.symbols_of(self.directory / "tests" / program_of(test))]
+        tests = [test for test, (program, _) in self.tests.items() if own & self.symbols_of(program)]
         return sorted(tests, key=lambda test: test != name)
-
-
-def program_of(test: str) -> str:
-    return f"test-unit-{ROOMS[test]}" if test in ROOMS and test not in ALONE else f"test-{test}"
-
-
-def arguments_of(test: str) -> list[str]:
-    return ARGUMENTS.get(test, [test] if program_of(test) != f"test-{test}" else [])
 
 
 def limit_memory() -> None:
@@ -267,11 +252,10 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
 
-def run_test(program: pathlib.Path, test: str, scratch: str, timeout: float, is_limited: bool = True) -> bool:
+def run_test(command: list[str | pathlib.Path], scratch: str, timeout: float, is_limited: bool = True) -> bool:
     """Whether it passes."""
     try:
-        return subprocess.run([program, *arguments_of(test)], check=False, env=os.environ | ENVIRONMENT | {"TMPDIR": scratch}, timeout=timeout,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        return subprocess.run(command, check=False, env=os.environ | ENVIRONMENT | {"TMPDIR": scratch}, timeout=timeout, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               preexec_fn=limit_memory if is_limited else None).returncode in (0, 77)
     except subprocess.TimeoutExpired:
         return False
@@ -280,13 +264,13 @@ def run_test(program: pathlib.Path, test: str, scratch: str, timeout: float, is_
 def make_build(directory: pathlib.Path) -> Build:
     if not (directory / "build.ninja").exists():
         subprocess.run(["meson", "setup", *SETUP, directory, TREE], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", directory, *sorted({f"tests/{program_of(name)}" for name in TESTS})], check=True,
-                   stdout=subprocess.DEVNULL)
     build = Build(directory)
-    for name in build.programs():
+    subprocess.run(["ninja", "-C", directory, *sorted(set(map(build.target, build.tests)))], check=True,
+                   stdout=subprocess.DEVNULL)
+    for name, (program, arguments) in build.tests.items():
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="hugeplan-mutant-", dir=SCRATCH) as scratch:
-            if not run_test(directory / "tests" / program_of(name), name, scratch, 600):
+            if not run_test([program, *arguments], scratch, 600):
                 raise SystemExit(f"{name} fails without any mutant")
         build.durations[name] = time.monotonic() - begin
     return build
@@ -318,10 +302,10 @@ def judge(build: Build, mutant: Mutant, equivalent: set[tuple[str, str, str]], o
         if target.read_bytes() == before:
             return Verdict(mutant, "same")
         for test in tests:
-            program = directory / program_of(test)
+            program, arguments = directory / build.tests[test][0].name, build.tests[test][1]
             if not program.exists():
                 build.link(test, target, directory)
-            if not run_test(program, test, name, 10 * build.durations.get(test, 1) + 20, is_limited):
+            if not run_test([program, *arguments], name, 10 * build.durations.get(test, 1) + 20, is_limited):
                 return Verdict(mutant, "killed", test)
     return Verdict(mutant, "survived")
 
@@ -339,7 +323,7 @@ def judge_all(build: Build, sanitized: Build | None, mutants: list[Mutant], jobs
     def judge_one(mutant: Mutant) -> Verdict:
         verdict = judge(build, mutant, equivalent)
         if verdict.outcome == "survived" and sanitized:
-            return judge(sanitized, mutant, equivalent, SANITIZED_TESTS, False)
+            return judge(sanitized, mutant, equivalent, is_limited=False)
         return verdict
 
     with ThreadPoolExecutor(jobs) as pool:
