@@ -132,6 +132,12 @@ def pages_said(hugeplanctl: str, engine: str, settings: dict[str, str]) -> int:
     return json.loads(done.stdout)["pages"]
 
 
+def postgresql_programs() -> pathlib.Path | None:
+    """The directory of the newest server's programs, on Debian."""
+    found = pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max((path.parent for path in found), key=lambda path: float(path.parent.name), default=None)
+
+
 def tests_in(names: dict[str, object], wanted: list[str]) -> dict[str, Callable[..., None]]:
     """The functions test_* of a module; if WANTED is not empty, only the named ones."""
     tests = {name: test for name, test in names.items() if name.startswith("test_")}

@@ -162,7 +162,7 @@ SERVICE_EVENTS = [
 
 def run_service(host: run_daemon.Host, export: pathlib.Path, programs: argparse.Namespace) -> None:
     """A pool is lowered and repaired, a database starts, and the daemon is restarted."""
-    environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
+    environment = {"LD_PRELOAD": f"{host.environment['LD_PRELOAD']} {programs.journal_shim.resolve()}",
                    "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
     host.config("20-pg.conf", run_daemon.PG)
     host.config("30-large.conf", "[Instance]\nPages=10000000\nNodes=2\n")
@@ -208,7 +208,7 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
     export.touch()
     with run_daemon.host_of(programs, "two-nodes-hole") as host:
         # No instance is configured; pages are added twice.
-        environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
+        environment = {"LD_PRELOAD": f"{host.environment['LD_PRELOAD']} {programs.journal_shim.resolve()}",
                        "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
         daemon = host.spawn(*AS_SERVICE, more_environment=environment)
         wait_until("the first round", host.is_idle)

@@ -24,7 +24,6 @@ import run_daemon
 from common import check, wait_until
 from terminal import Foreground
 
-VERIFY = common.HERE / "cases/verify"
 TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", re.MULTILINE)
 MANY = 300
 

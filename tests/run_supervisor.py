@@ -24,20 +24,15 @@ from collections.abc import Callable
 from typing import Any
 
 import common
-from common import check
+from common import check, postgresql_programs, wait_until
 
 OWNER = "postgres"
 PATIENCE = 60.0
 REFUSAL = "pg-main: refused: 227 pages of 2M (454M) do not fit"
 
 
-def programs_of_server() -> pathlib.Path | None:
-    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return found[-1].parent if found else None
-
-
 def why_not() -> str | None:
-    if not programs_of_server():
+    if not postgresql_programs():
         return "there is no PostgreSQL; install Debian's package postgresql"
     try:
         return None if os.geteuid() in (0, pwd.getpwnam(OWNER).pw_uid) else f"neither root nor {OWNER}"
@@ -49,7 +44,7 @@ class Place:
     """A directory with links to the server's programs, the wrapper in place of postgres, and a cluster."""
 
     def __init__(self, wrapper: pathlib.Path, directory: pathlib.Path, cluster: pathlib.Path) -> None:
-        real = programs_of_server()
+        real = postgresql_programs()
         assert real
         self.programs, self.data = directory / "bin", directory / "data"
         self.calls, self.log, self.answer = directory / "calls", directory / "log", directory / "answer"
@@ -93,7 +88,8 @@ class Place:
         return lines
 
     def lines_of_pid(self) -> int:
-        return (self.data / "postmaster.pid").read_text().count("\n")
+        file = self.data / "postmaster.pid"
+        return file.read_text().count("\n") if file.exists() else 0
 
     def postmaster(self) -> int:
         return int((self.data / "postmaster.pid").read_text().split()[0])
@@ -111,7 +107,7 @@ def run_as_owner(programs: pathlib.Path, program: str, *arguments: object) -> su
 
 
 def make_cluster(directory: pathlib.Path) -> None:
-    programs = programs_of_server()
+    programs = postgresql_programs()
     assert programs
     done = run_as_owner(programs, "initdb", "-D", directory, "--no-sync", "--auth=trust")
     check(done.returncode == 0, done.stdout)
@@ -129,7 +125,7 @@ def test_pg_ctl(place: Place) -> None:
     place.pg_ctl("restart", "-p", wrapper)
     check(place.postmaster() != first and place.waits() == [CALL], "the restart waits for its pages")
     program = pathlib.Path(f"/proc/{place.postmaster()}/exe").resolve()
-    check(program.name == "postgres" and program.parent == programs_of_server(), str(program))
+    check(program.name == "postgres" and program.parent == postgresql_programs(), str(program))
     place.pg_ctl("restart")
     check(place.waits() == [], "a restart without -p does not wait, as the manual says")
 
@@ -161,11 +157,9 @@ def start(place: Place, *more: str) -> subprocess.Popen[bytes]:
         child = subprocess.Popen(
             [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
             env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"}, **as_owner())
-    end = time.monotonic() + PATIENCE
     # The server writes postmaster.pid line by line.
-    while not (place.data / "postmaster.pid").exists() or place.lines_of_pid() < 4:
-        check(child.poll() is None and time.monotonic() < end, place.log.read_text())
-        time.sleep(0.05)
+    wait_until("the server", lambda: child.poll() is not None or place.lines_of_pid() >= 4, PATIENCE)
+    check(child.poll() is None, place.log.read_text())
     return child
 
 
@@ -215,7 +209,7 @@ def test_patroni_after_a_long_wait(place: Place) -> None:
 
 
 def why_no_pg_auto_failover() -> str | None:
-    real = programs_of_server()
+    real = postgresql_programs()
     assert real
     version = real.parent.name
     if os.geteuid() != 0:
@@ -240,13 +234,6 @@ wait
 """
 
 
-def until(what: str, is_so: Callable[[], bool], place: Place) -> None:
-    end = time.monotonic() + PATIENCE
-    while not is_so():
-        check(time.monotonic() < end, f"{what}: {place.log.read_text()[-2000:]}")
-        time.sleep(0.1)
-
-
 def is_ready(place: Place) -> bool:
     file = place.data / "postmaster.pid"
     return file.exists() and "ready" in file.read_text()
@@ -261,7 +248,7 @@ def test_pg_auto_failover(place: Place) -> None:
     home = place.data.parent
     shutil.rmtree(place.data)  # pg_autoctl makes its own cluster
     values = {"owner": OWNER, "directory": home, "data": place.data, "programs": place.programs,
-              "real": programs_of_server(), "autoctl": shutil.which("pg_autoctl")}
+              "real": postgresql_programs(), "autoctl": shutil.which("pg_autoctl")}
     environment = {"PATH": f"{place.programs}:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "HOME": str(home),
                    **{f"XDG_{name}": str(home) for name in ("RUNTIME_DIR", "CONFIG_HOME", "DATA_HOME")}}
     with place.log.open("wb") as log, subprocess.Popen(
@@ -269,19 +256,19 @@ def test_pg_auto_failover(place: Place) -> None:
             cwd="/", env=environment, start_new_session=True) as both:
         try:
             # pg_autoctl starts the wrapper, starts it again when the server has died, and retries a refused start.
-            until("the server", lambda: is_ready(place), place)
+            wait_until("the server", lambda: is_ready(place), PATIENCE)
             check(place.waits() == [CALL], "the start waits for its pages")
             first = place.postmaster()
-            check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == programs_of_server(), "the server runs")
+            check(pathlib.Path(f"/proc/{first}/exe").resolve().parent == postgresql_programs(), "the server runs")
             os.kill(first, signal.SIGQUIT)
-            until("the next server", lambda: is_ready(place) and place.postmaster() != first, place)
+            wait_until("the next server", lambda: is_ready(place) and place.postmaster() != first, PATIENCE)
             check(place.waits() == [CALL], "the next start waits for its pages")
             place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
             os.kill(place.postmaster(), signal.SIGQUIT)
-            until("hugeplanctl's message in the log", lambda: REFUSAL in place.log.read_text(), place)
+            wait_until("hugeplanctl's message in the log", lambda: REFUSAL in place.log.read_text(), PATIENCE)
             check(not (place.data / "postmaster.pid").exists(), "no server was started")
             place.answer.write_text("true")
-            until("the retry of the refused start", lambda: is_ready(place), place)
+            wait_until("the retry of the refused start", lambda: is_ready(place), PATIENCE)
         finally:
             for each in ("data", "monitor"):
                 subprocess.run([values["autoctl"], "stop", "--immediate", "--pgdata", home / each], env=environment, user=OWNER,

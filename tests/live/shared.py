@@ -149,8 +149,43 @@ def child(work: Callable[[], object]) -> Iterator[int]:
         os.waitpid(pid, 0)
 
 
+@contextlib.contextmanager
+def server(title: str, command: list[str], log: pathlib.Path, seconds: float = PATIENCE,
+           end: Callable[[subprocess.Popen[bytes]], None] = subprocess.Popen.kill) -> Iterator[int]:
+    """The pid of a MySQL or MariaDB that takes connections."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_until(f"{title} has started", lambda: process.poll() is not None or "ready for connections" in log.read_text(),
+                   seconds)
+        check(process.poll() is None, f"{title} does not start: {log.read_text()}")
+        yield process.pid
+    finally:
+        end(process)
+        process.wait(seconds)
+
+
 def is_alive(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+# ---- tests ----
+
+def run_unittest(reason: str | None, *contexts: contextlib.AbstractContextManager[None]) -> int:
+    """Runs the tests of the main module within CONTEXTS, unless there is a REASON to skip them. The module's `hugeplanctl`
+    is a copy of the program in the first argument. Returns the exit code."""
+    program = os.path.abspath(sys.argv.pop(1))
+    if reason:
+        print(f"skipped: {reason}")
+        return common.SKIP
+    with contextlib.ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        sys.modules["__main__"].hugeplanctl = stack.enter_context(public_copy(program))  # type: ignore[attr-defined]
+        result = unittest.main(verbosity=2, exit=False).result
+    if result.wasSuccessful() and result.testsRun == len(result.skipped):
+        return common.SKIP
+    return int(not result.wasSuccessful())
 
 
 # ---- files ----

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 import test_live
 from shared import no_surplus, pools_locked, reserved, wait_until
-from test_live import set_pool
+from test_live import check_size
 
 from common import SKIP, check, pages_said, passes
 
@@ -104,12 +104,7 @@ def taken(settings: Settings, log: pathlib.Path) -> int:
 
 def check_case(hugeplanctl: str, settings: Settings, log: pathlib.Path) -> str:
     said = pages_said(hugeplanctl, "jvm", {"server_version": version(), **settings})
-    set_pool(said)
-    pages = taken(settings, log)
-    check(pages <= said <= pages * 1.02 + 8, f"Java takes {pages} pages, the size is {said}")
-    set_pool(pages)
-    check((again := taken(settings, log)) == pages, f"with {pages} pages Java takes {again}")
-    set_pool(pages - 1)
+    pages = check_size(said, lambda: taken(settings, log), 1.02)
     with machine(settings, log):
         message = HAS_NO_HEAP if settings["gc"] == "zgc" else FALLS_BACK
         check(message in log.read_text(), f"Java starts with {pages - 1} pages, too: {log.read_text()}")

@@ -34,7 +34,7 @@ import test_live  # noqa: E402
 from servers import JAVA_PRODUCTS, Server, unpacked  # noqa: E402
 from shared import captured_root, no_surplus, pools_locked, reserved, unit_group, wait_until  # noqa: E402
 from test_java import FALLS_BACK  # noqa: E402
-from test_live import set_pool  # noqa: E402
+from test_live import check_size, set_pool  # noqa: E402
 
 from common import SKIP, check, passes  # noqa: E402
 
@@ -42,7 +42,6 @@ CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
 USER, GROUP = "nobody", "nogroup"
 PATIENCE = 240.0
 OLDEST_JAVA = 17
-ABOVE_SHARE, ABOVE_PAGES = 1.02, 8
 
 
 def java_home() -> pathlib.Path:
@@ -320,17 +319,12 @@ def check_product(hugeplanctl: str, product: Product) -> str:
     check(found["title"] == product.TITLE, f"{product.TITLE} is proposed as {found['title']}")
     set_pool(said)
     with product.running():
-        check(FALLS_BACK not in product.log.read_text(), f"the server falls back: {product.log.read_text()[:2000]}")
-        pages = reserved()
         check(suggestion(hugeplanctl, product)["pages"] == said, "the running server is proposed with another size")
         product.lay_unit("/opt/own/start")
         by_process = suggestion(hugeplanctl, product)
         check("process" in by_process["found"] and by_process["pages"] == said, f"found by its process: {by_process}")
         product.lay_unit(product.START)
-    check(pages <= said <= pages * ABOVE_SHARE + ABOVE_PAGES, f"the server takes {pages} pages, the size is {said}")
-    set_pool(pages)
-    check((again := product.taken()) == pages, f"with {pages} pages the server takes {again}")
-    set_pool(pages - 1)
+    pages = check_size(said, product.taken, 1.02)
     with product.running():
         check(FALLS_BACK in product.log.read_text(), f"the server does not fall back with {pages - 1} pages")
     return f"{pages} pages, the size is {said}"

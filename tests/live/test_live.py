@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import random
@@ -27,15 +26,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 
-from shared import HUGEPAGES, MAP_HUGETLB, PAGE, PATIENCE, child, common, count, is_alive, public_copy, touched, wait_until
+from shared import HUGEPAGES, PATIENCE, child, common, count, is_alive, public_copy, touched, wait_until
 
 from common import SKIP, check, passes
+from run_daemon import Daemons
 
 CONFIG = pathlib.Path("/etc/hugeplan.d")
 RUNTIME = pathlib.Path("/run/hugeplan")
 LEFT_BEHIND = (RUNTIME, pathlib.Path("/run/varlink/registry/org.hugeplan.Manager"),
                pathlib.Path("/run/sysctl.d/zz-hugeplan.conf"))
 THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
+ABOVE_PAGES = 8
 MIN_FREE = pathlib.Path("/proc/sys/vm/min_free_kbytes")
 
 
@@ -53,6 +54,18 @@ def node_pools() -> list[pathlib.Path]:
 def set_pool(pages: int) -> None:
     (HUGEPAGES / "nr_hugepages").write_text(f"{pages}\n")
     check(persistent() == pages, f"the kernel makes {persistent()} of {pages} pages")
+
+
+def check_size(said: int, taken: Callable[[], int], above_share: float = 1.0) -> int:
+    """With the pages SAID a server leaves few of them, and with exactly the pages that it took it takes them again.
+    Returns these; the pool has one page fewer."""
+    set_pool(said)
+    pages = taken()
+    check(pages <= said <= pages * above_share + ABOVE_PAGES, f"the server takes {pages} pages, the size is {said}")
+    set_pool(pages)
+    check((again := taken()) == pages, f"with {pages} pages the server takes {again}")
+    set_pool(pages - 1)
+    return pages
 
 
 def available_bytes() -> int:
@@ -117,75 +130,23 @@ def host_as_it_was() -> Iterator[None]:
             CONFIG.mkdir()
 
 
-class Live:
+class Live(Daemons):
     """The programs on this host."""
 
-    def __init__(self, programs: argparse.Namespace, directory: pathlib.Path) -> None:
-        self.hugepland = programs.hugepland
-        self.hugeplanctl = programs.hugeplanctl
-        self.plain_hugepland = programs.plain_hugepland
-        self.kill_at = programs.kill_at
-        self.directory = directory
-        self.daemons: list[subprocess.Popen[bytes]] = []
-
-    def config(self, name: str, text: str | None) -> None:
-        CONFIG.mkdir(exist_ok=True)
-        if text is None:
-            (CONFIG / name).unlink()
-        else:
-            (CONFIG / name).write_text(text)
-
-    def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(self.hugeplanctl), *arguments], check=False, text=True,
-                              capture_output=True, timeout=PATIENCE)
-
-    def reload(self) -> None:
-        done = self.ctl("reload")
-        check(done.returncode == 0, f"reload: {done}")
-
-    def verdicts(self) -> dict[str, str]:
-        status = json.loads(self.ctl("--json=short", "status").stdout)
-        return {each["name"]: each["verdict"] for each in status["instances"]}
-
-    def phase(self) -> str:
-        return json.loads(self.ctl("--json=short", "status").stdout)["host"]["phase"]
-
-    def log(self, daemon: subprocess.Popen[bytes]) -> str:
-        return (self.directory / f"log-{daemon.pid}").read_text()
-
-    def spawn(self) -> subprocess.Popen[bytes]:
-        return self.spawn_as(str(self.hugepland))
+    def __init__(self, programs: argparse.Namespace, logs: pathlib.Path) -> None:
+        super().__init__(pathlib.Path("/"), programs.hugepland, programs.hugeplanctl, logs)
+        self.to_kill = Daemons(self.root, programs.plain_hugepland, programs.hugeplanctl, logs)
+        self.kill_at = str(programs.kill_at)
 
     def spawn_to_kill(self, at: int) -> subprocess.Popen[bytes]:
         """A daemon that is killed before system call number AT; with 0, one whose calls are counted until it ends."""
-        return self.spawn_as(str(self.kill_at), str(at), str(self.plain_hugepland))
+        return self.to_kill.spawn(self.kill_at, str(at))
 
-    def spawn_as(self, *command: str) -> subprocess.Popen[bytes]:
-        draft = self.directory / "log"
-        with draft.open("wb") as log:
-            daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        draft.rename(self.directory / f"log-{daemon.pid}")
-        self.daemons.append(daemon)
-        return daemon
 
-    def wait_for_round(self, daemon: subprocess.Popen[bytes]) -> None:
-        wait_until("the first round", lambda: daemon.poll() is not None or self.phase() in ("idle", "retrying"))
-
-    def start(self) -> subprocess.Popen[bytes]:
-        daemon = self.spawn()
-        self.wait_for_round(daemon)
-        check(daemon.poll() is None, f"hugepland ended:\n{self.log(daemon)}")
-        return daemon
-
-    def stop(self, daemon: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
-        daemon.send_signal(number)
-        daemon.wait(PATIENCE)
-        self.daemons.remove(daemon)
-
-    def end(self) -> None:
-        for daemon in self.daemons:
-            daemon.kill()
-            daemon.wait(PATIENCE)
+def end_by(daemons: Daemons, daemon: subprocess.Popen[bytes], number: int) -> None:
+    daemon.send_signal(number)
+    daemon.wait(PATIENCE)
+    daemons.daemons.remove(daemon)
 
 
 # ---- tests ----
@@ -198,7 +159,7 @@ def test_pages_in_use_are_not_given_back(live: Live) -> None:
         daemon = live.start()
         check(persistent() == 50, f"existing pages count towards the plan if they are free: {persistent()}")
         with child(lambda: touched(25, range(25))) as other:  # 35 of 50 are in use now
-            live.config("20-a.conf", None)
+            live.remove_config("20-a.conf")
             live.reload()
             check(persistent() == 35, f"pages in use stay: {persistent()}")
             check(count("surplus_hugepages") == 0, "there are no surplus pages")
@@ -216,10 +177,10 @@ def test_killed_or_stopped_while_it_writes(live: Live) -> None:
             live.config("20-a.conf", "[Instance]\nPages=1000\nPageSize=2M\n")
             daemon = live.spawn()
             time.sleep(delay)
-            live.stop(daemon, number)
+            end_by(live, daemon, number)
             daemon = live.start()
             check(persistent() == 1000, f"{persistent()} pages after signal {number}")
-            live.config("20-a.conf", None)
+            live.remove_config("20-a.conf")
             live.reload()
             check(persistent() == 0, f"{persistent()} pages are left after signal {number}")
             live.stop(daemon)
@@ -229,7 +190,7 @@ def count_calls(live: Live) -> int:
     """The system calls of a daemon's start until the end of its rounds."""
     daemon = live.spawn_to_kill(0)
     live.wait_for_round(daemon)
-    live.stop(daemon)
+    end_by(live.to_kill, daemon, signal.SIGTERM)
     return int(live.log(daemon).split()[-2])
 
 
@@ -237,7 +198,7 @@ def kill_start(live: Live, at: int) -> None:
     """Starts a daemon that is killed before system call number AT; if it makes fewer calls, it is terminated."""
     daemon = live.spawn_to_kill(at)
     live.wait_for_round(daemon)
-    live.stop(daemon)
+    end_by(live.to_kill, daemon, signal.SIGTERM)
 
 
 def start_well(live: Live, why: str, expected: dict[str, int]) -> subprocess.Popen[bytes]:
@@ -264,7 +225,7 @@ def test_killed_at_every_system_call(live: Live) -> None:
             if before:
                 live.stop(start_well(live, "before", before))
             if "b" not in after:
-                live.config("30-b.conf", None)
+                live.remove_config("30-b.conf")
 
         def take_down(daemon: subprocess.Popen[bytes]) -> None:
             for path in CONFIG.iterdir():
@@ -312,76 +273,9 @@ def test_transparent_huge_pages(live: Live) -> None:
     live.stop(daemon)
 
 
-CGROUPS = (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified"))
-
-
-def hugetlb_hierarchy() -> pathlib.Path | None:
-    """The hierarchy whose control groups can have the hugetlb controller, if there is one."""
-    return next((each for each in CGROUPS if (each / "cgroup.controllers").exists()
-                 and "hugetlb" in (each / "cgroup.controllers").read_text().split()), None)
-
-
-@contextlib.contextmanager
-def unit_group(hierarchy: pathlib.Path, unit: str) -> Iterator[pathlib.Path]:
-    """A control group as systemd would make it; the hugetlb controller is restored at the end."""
-    slice_group = hierarchy / "hugeplan-live.slice"
-    control = hierarchy / "cgroup.subtree_control"
-    had = "hugetlb" in control.read_text().split()
-    group = slice_group / unit
-    group.mkdir(parents=True)
-    try:
-        yield group
-    finally:
-        group.rmdir()
-        slice_group.rmdir()
-        if not had:
-            control.write_text("-hugetlb")
-
-
-def run_in(group: pathlib.Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', str(group),
-                           *command], check=False, text=True, capture_output=True, timeout=PATIENCE)
-
-
-def maps_in(group: pathlib.Path, pages: int) -> bool:
-    """Whether a process of the group can map PAGES."""
-    script = (f"import mmap; mmap.mmap(-1, {pages * PAGE}, flags=mmap.MAP_PRIVATE"
-              f" | mmap.MAP_ANONYMOUS | {MAP_HUGETLB})")
-    done = run_in(group, sys.executable, "-c", script)
-    check(done.returncode == 0 or "Cannot allocate memory" in done.stderr, done.stderr)
-    return done.returncode == 0
-
-
-def test_hugetlb_limit(live: Live) -> None:
-    """A unit with a hugetlb limit cannot map the free pages of a neighbour."""
-    hierarchy = hugetlb_hierarchy()
-    if not hierarchy:
-        print("     test_hugetlb_limit: no hugetlb controller in a unified hierarchy; nothing to test")
-        return
-    live.config("20-a.conf", "[Instance]\nPages=10\nPageSize=2M\nUnit=a.service\n")
-    live.config("30-b.conf", "[Instance]\nPages=30\nPageSize=2M\nUnit=b.service\n")
-    daemon = live.start()
-    check(persistent() == 40, f"{persistent()} pages")
-    with unit_group(hierarchy, "a.service") as group:
-        check(maps_in(group, 40), "without a limit the unit can map all pages")
-        done = run_in(group, str(live.hugeplanctl), "wait", "a")
-        check(done.returncode == 0, done.stdout + done.stderr)
-        check((group / "hugetlb.2MB.rsvd.max").read_text().strip() == str(10 * PAGE), "the limit is 10 pages")
-        check((group / "hugetlb.2MB.max").read_text().strip() in ("max", "9223372036854771712"),
-              "hugetlb.2MB.max, by which the kernel kills, is not set")
-        check(maps_in(group, 10), "the unit can map its own pages")
-        check(not maps_in(group, 11), "the unit cannot map more")
-    live.config("20-a.conf", "[Instance]\nPages=12\nPageSize=2M\nUnit=a.service\n")
-    live.reload()
-    with unit_group(hierarchy, "a.service") as group:  # systemd makes a group for every start
-        check(run_in(group, str(live.hugeplanctl), "wait", "a").returncode == 0, "the gate passes")
-        check(maps_in(group, 12) and not maps_in(group, 13), "the limit is 12 pages")
-    live.stop(daemon)
-
-
 def test_not_root(live: Live) -> None:
     """Only root can run hugepland, which says so."""
-    with public_copy(live.hugepland) as hugepland:
+    with public_copy(live.hugepland[-1]) as hugepland:
         done = subprocess.run([hugepland], check=False, text=True, capture_output=True,
                               timeout=PATIENCE, user=65534, group=65534, extra_groups=[])
     check(done.returncode == 1 and "must run as root" in done.stderr, done.stderr)
@@ -395,6 +289,7 @@ def run_test(programs: argparse.Namespace, test: Callable[[Live], None]) -> None
             try:
                 test(live)
             finally:
+                live.to_kill.end()
                 live.end()
 
 

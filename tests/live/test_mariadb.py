@@ -10,6 +10,7 @@ its own; the pools and /etc/hugeplan.d are restored. Skips (77) with a reason. "
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import pathlib
@@ -21,10 +22,8 @@ import tempfile
 import unittest
 
 import test_live
-from shared import HUGEPAGES, PAGE, PATIENCE, pools_locked, wait_until
+from shared import HUGEPAGES, PAGE, PATIENCE, pools_locked, run_unittest, server
 from test_live import CONFIG, set_pool
-
-from common import SKIP, Failure, check
 
 MIB = 1 << 20
 PAGES_MAX = 1000  # for the largest case; more would take the host's memory
@@ -110,41 +109,19 @@ def server_version() -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else ()
 
 
-class Server:
-    """A mariadbd that takes connections."""
+def mariadb(directory: pathlib.Path, *wrapper: str) -> contextlib.AbstractContextManager[int]:
+    return server("mariadbd", [*wrapper, "mariadbd", f"--defaults-file={directory}/my.cnf"], directory / "log")
 
-    def __init__(self, directory: pathlib.Path, is_repeatable: bool = False) -> None:
-        self.log = directory / "log"
-        with self.log.open("wb") as log:
-            # setarch -R: the same addresses in each run, because the alignment of the buffer pool depends on them.
-            self.process = subprocess.Popen([*(["setarch", "-R"] if is_repeatable else []), "mariadbd",
-                                             f"--defaults-file={directory}/my.cnf"],
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def __enter__(self) -> Server:
-        try:
-            wait_until("mariadbd has started", lambda: self.process.poll() is not None
-                                 or "ready for connections" in self.log.read_text())
-            check(self.process.poll() is None, f"mariadbd does not start:\n{self.log.read_text()}")
-        except Failure:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_unused: object) -> None:
-        self.process.kill()
-        self.process.wait(PATIENCE)
-
-    def huge_pages(self) -> int:
-        # A mapping with huge pages (ht) reserves all of its pages.
-        pid = self.process.pid
-        pages, size = 0, 0
-        for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
-            if line.startswith("Size:"):
-                size = int(line.split()[1]) * 1024
-            elif line.startswith("VmFlags:") and "ht" in line.split():
-                pages += size // PAGE
-        return pages
+def huge_pages(pid: int) -> int:
+    # A mapping with huge pages (ht) reserves all of its pages.
+    pages, size = 0, 0
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if line.startswith("Size:"):
+            size = int(line.split()[1]) * 1024
+        elif line.startswith("VmFlags:") and "ht" in line.split():
+            pages += size // PAGE
+    return pages
 
 
 class Expectation:
@@ -170,6 +147,7 @@ class MariadbTest(unittest.TestCase):
         (self.directory / "conf.d").mkdir()
         for name, text in INCLUDED.items():
             (self.directory / "conf.d" / name).write_text(text)
+        CONFIG.mkdir(exist_ok=True)
         (CONFIG / "20-m.conf").write_text(
             f"[Instance]\nEngine=mariadb\nPageSize=2M\nConfigFile={self.directory}/my.cnf\n")
 
@@ -198,8 +176,8 @@ class MariadbTest(unittest.TestCase):
                 pages = self.figure()
                 self.assertLess(pages, PAGES_MAX)
                 set_pool(pages)
-                with Server(self.directory) as server:
-                    taken = server.huge_pages()
+                with mariadb(self.directory) as pid:
+                    taken = huge_pages(pid)
                 print(f"{' '.join(options.split()) or 'defaults'}: {pages} pages, {taken} taken")
                 self.assertLessEqual(taken, pages)
                 self.assertGreaterEqual(taken, expected.pool_and_logs, "InnoDB fell back")
@@ -211,15 +189,16 @@ class MariadbTest(unittest.TestCase):
         self.write_options("innodb_buffer_pool_size=256M\nkey_buffer_size=0\n"
                            "aria_pagecache_buffer_size=0\n")
         set_pool(pages_of(256 * MIB) - 1)
-        with Server(self.directory) as server:
-            self.assertLess(server.huge_pages(), pages_of(256 * MIB) // 2)
+        with mariadb(self.directory) as pid:
+            self.assertLess(huge_pages(pid), pages_of(256 * MIB) // 2)
 
     def taken(self, pages: int) -> int:
         """The pages that mariadbd maps with PAGES in the pool."""
         self.write_options(JUST_ENOUGH)
         set_pool(pages)
-        with Server(self.directory, is_repeatable=True) as server:
-            return server.huge_pages()
+        # The same addresses in each run, because the alignment of the buffer pool depends on them.
+        with mariadb(self.directory, "setarch", "-R") as pid:
+            return huge_pages(pid)
 
     def test_just_enough(self) -> None:
         """With exactly the pages that mariadbd maps it maps them again; with one page fewer it falls back."""
@@ -239,12 +218,4 @@ class MariadbTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    hugeplanctl = sys.argv.pop(1)
-    missing = why_not()
-    if missing:
-        print(f"skipped: {missing}")
-        sys.exit(SKIP)
-    with pools_locked(), test_live.host_as_it_was():
-        CONFIG.mkdir(exist_ok=True)
-        result = unittest.main(exit=False).result
-    sys.exit(not result.wasSuccessful())
+    sys.exit(run_unittest(why_not(), pools_locked(), test_live.host_as_it_was()))

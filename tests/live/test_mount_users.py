@@ -5,7 +5,7 @@ dpdk-testpmd), and a program that maps files as DPDK does. The mount has the opt
 
     test_mount_users.py HUGEPLANCTL
 
-Needs root, QEMU and memory for 32 pages of 2M, which are given back. Skips (77) with a reason. """
+Needs what test_live.py needs, and QEMU; skips (77). """
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ import tempfile
 import unittest
 from collections.abc import Iterator
 
-from shared import HUGEPAGES, PAGE, MorePages
+import test_live
+from shared import HUGEPAGES, PAGE, MorePages, run_unittest
 
 PAGES = 32
 POOL = HUGEPAGES / "nr_hugepages"
@@ -200,15 +201,5 @@ class MountUsers(MorePages):
                 file.unlink()
 
 
-def main() -> int:
-    global hugeplanctl
-    hugeplanctl = sys.argv.pop(1)
-    if os.environ.get("HUGEPLAN_LIVE") != "1" or os.geteuid() != 0 or not POOL.exists():
-        print("needs root, pages of 2M and HUGEPLAN_LIVE=1")
-        return 77
-    result = unittest.main(argv=sys.argv, exit=False).result
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_unittest(test_live.why_not()))

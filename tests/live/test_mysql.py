@@ -12,7 +12,6 @@ Needs what test_live.py needs; skips (77).
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import pathlib
@@ -20,7 +19,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 
 # Said before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
@@ -28,14 +26,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sizes")
 
 import test_live  # noqa: E402
 from meter import Settings, started  # noqa: E402
-from shared import no_surplus, pools_locked, reserved, wait_until  # noqa: E402
-from test_live import set_pool  # noqa: E402
+from shared import no_surplus, pools_locked, reserved, server, wait_until  # noqa: E402
+from test_live import check_size  # noqa: E402
 
 from common import SKIP, check, pages_said, passes  # noqa: E402
 
 CACHE = pathlib.Path("/var/tmp/hugeplan-sizes")
 PATIENCE = 120.0
-ABOVE_PAGES = 8
 CASES: tuple[Settings, ...] = (
     {"innodb_buffer_pool_size": "128M"},
     {"innodb_buffer_pool_size": "200M", "innodb_buffer_pool_chunk_size": "64M"},
@@ -59,42 +56,26 @@ class Server:
         self._command += ["--skip-networking", "--mysqlx=OFF", f"--socket={work}/socket", f"--pid-file={work}/pid",
                           "--large-pages"]
 
-    @contextlib.contextmanager
-    def running(self, settings: Settings) -> Iterator[None]:
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-        with self.log.open("wb") as log, subprocess.Popen([*self._command, *options], stdin=subprocess.DEVNULL,
-                                                          stdout=log, stderr=log) as process:
-            try:
-                wait_until("MySQL has started", lambda: process.poll() is not None
-                                     or "ready for connections" in self.log.read_text(), PATIENCE)
-                check(process.poll() is None, f"MySQL does not start: {self.log.read_text()}")
-                yield
-            finally:
-                process.terminate()
-        wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
-
     def taken(self, settings: Settings) -> int:
-        with self.running(settings):
-            return reserved()
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        with server("MySQL", [*self._command, *options], self.log, PATIENCE, subprocess.Popen.terminate):
+            pages = reserved()
+        wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+        return pages
 
 
-def check_case(hugeplanctl: str, server: Server, settings: Settings) -> str:
-    said = pages_said(hugeplanctl, "mysql", {"server_version": server.version, "host_cpus": str(os.cpu_count()), **settings})
-    set_pool(said)
-    pages = server.taken(settings)
-    check(pages <= said <= pages + ABOVE_PAGES, f"MySQL takes {pages} pages, the size is {said}")
-    set_pool(pages)
-    check((again := server.taken(settings)) == pages, f"with {pages} pages MySQL takes {again}")
-    set_pool(pages - 1)
-    check((fewer := server.taken(settings)) < pages - 1, f"with {pages - 1} pages MySQL takes {fewer}")
+def check_case(hugeplanctl: str, mysql: Server, settings: Settings) -> str:
+    said = pages_said(hugeplanctl, "mysql", {"server_version": mysql.version, "host_cpus": str(os.cpu_count()), **settings})
+    pages = check_size(said, lambda: mysql.taken(settings))
+    check((fewer := mysql.taken(settings)) < pages - 1, f"with {pages - 1} pages MySQL takes {fewer}")
     return f"{pages} pages, the size is {said}"
 
 
 def run_cases(hugeplanctl: str, directory: pathlib.Path) -> int:
     with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as work:
-        server = Server(directory, pathlib.Path(work))
-        return sum(not passes(f"MySQL {server.version}: " + " ".join(map("=".join, settings.items())),
-                              functools.partial(check_case, hugeplanctl, server, settings)) for settings in CASES)
+        mysql = Server(directory, pathlib.Path(work))
+        return sum(not passes(f"MySQL {mysql.version}: " + " ".join(map("=".join, settings.items())),
+                              functools.partial(check_case, hugeplanctl, mysql, settings)) for settings in CASES)
 
 
 def main() -> int:

@@ -4,8 +4,8 @@
 
     test_page_users.py HUGEPLANCTL
 
-Needs root and memory for 40 pages of 2M, which are given back. Skips (77) with a reason. Other figures of the host may
-change meanwhile, so only the test's own processes are compared.
+Needs what test_live.py needs; skips (77). Other figures of the host may change meanwhile, so only the test's own
+processes are compared.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ import os
 import subprocess
 import sys
 import time
-import unittest
 
-from shared import HUGEPAGES, PAGE, MorePages, captured_root, child, map_pages, public_copy, touch, touched, unit_group
+import test_live
+from shared import HUGEPAGES, PAGE, MorePages, captured_root, child, map_pages, run_unittest, touch, touched, unit_group
 
 SHM_HUGETLB = 0o4000
 IPC_CREAT = 0o1000
@@ -177,26 +177,5 @@ class PageUsers(MorePages):
             self.assertIn(f": {PAGES - 4} pages of 2M", result.stderr)
 
 
-def main():
-    global hugeplanctl
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    hugeplanctl = os.path.abspath(sys.argv.pop(1))
-    if os.geteuid() != 0:
-        print("skipped: only root may change the pool")
-        sys.exit(77)
-    if os.environ.get("HUGEPLAN_LIVE") != "1":
-        print("skipped: it changes this host's pool for a while; set HUGEPLAN_LIVE=1 to allow it")
-        sys.exit(77)
-    if not HUGEPAGES.exists():
-        print("skipped: this kernel has no huge pages of 2M")
-        sys.exit(77)
-    with public_copy(hugeplanctl) as hugeplanctl:
-        result = unittest.main(verbosity=2, exit=False).result
-    if result.wasSuccessful() and result.testsRun == len(result.skipped):
-        sys.exit(77)
-    sys.exit(not result.wasSuccessful())
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(run_unittest(test_live.why_not()))

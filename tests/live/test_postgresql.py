@@ -28,7 +28,7 @@ import test_live
 from shared import no_surplus, pools_locked, reserved, unit_group, wait_until
 from test_live import CONFIG, set_pool
 
-from common import SKIP, check, passes
+from common import SKIP, check, passes, postgresql_programs
 
 OWNER = "postgres"
 PATIENCE = 30.0
@@ -60,11 +60,8 @@ CASES = (
 
 
 def newest_server() -> pathlib.Path | None:
-    """The directory of the newest server's programs."""
-    found = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*/bin")
-             if (path / "postgres").exists() and (path / "initdb").exists()]
-    found = [path for path in found if path.parent.name.isdigit() and int(path.parent.name) >= 15]
-    return max(found, key=lambda path: int(path.parent.name), default=None)
+    found = postgresql_programs()
+    return found if found and float(found.parent.name) >= 15 else None
 
 
 def why_not() -> str | None:

@@ -5,8 +5,7 @@
 usage: HUGEPLAN_LIVE=1 test_privilege.py HUGEPLANCTL
 
 Each test is an exploit: a configuration file that is a link to a device or to a file of root; settings and programs of
-third parties; an environment that loads a library. Needs root and a host without hugeplan, changes no pool, and makes
-/etc/hugeplan.d. Skips (77) with a reason.
+third parties; an environment that loads a library. Needs what test_live.py needs, and changes no pool; skips (77).
 """
 
 from __future__ import annotations
@@ -26,10 +25,9 @@ import tempfile
 import time
 import unittest
 
-from shared import public_copy
+import test_live
+from shared import run_unittest
 from test_live import CONFIG
-
-from common import SKIP
 
 MALLORY = 65533  # a user without an entry in passwd(5)
 OWNER = pwd.getpwnam("daemon").pw_uid
@@ -80,10 +78,10 @@ class PrivilegeTest(unittest.TestCase):
             os.chown(each, owner, owner)
         return path
 
-    def suggest(self, data: pathlib.Path, user: int = MALLORY) -> str:
+    def suggest(self, data: pathlib.Path) -> str:
         program = shutil.copy("/bin/sh", self.directory / "postgres")
         process = subprocess.Popen([program, "-c", "sleep 60 & wait", "-D", str(data)],
-                                   user=user, group=user, extra_groups=[], cwd="/", start_new_session=True)
+                                   user=MALLORY, group=MALLORY, extra_groups=[], cwd="/", start_new_session=True)
         try:
             comm = pathlib.Path(f"/proc/{process.pid}/comm")
             while comm.read_text() != "postgres\n":
@@ -208,6 +206,17 @@ class PrivilegeTest(unittest.TestCase):
         self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
         self.assertIn("NoNewPrivs:\t1", ran)
 
+    def test_root_becomes_the_owner(self) -> None:
+        """A gate and `learn` that run as root become the owner. Without User= that is who owns the files."""
+        self.prepare_server("")
+        ran = pathlib.Path("/tmp/hugeplan-privilege-ran")
+        for more in ("", "User=daemon\n"):
+            self.describe(self.directory / f"data-{OWNER}", f"Unit=hugeplan-privilege.service\n{more}")
+            for words in (("wait", "--restart", "pg"), ("learn", "pg")):
+                self.ctl(*words)
+                self.assertTrue(ran.read_text().startswith(f"{OWNER}\n"), f"{more}{words}")
+                ran.unlink()
+
     def test_server_that_hangs(self) -> None:
         """A server's program that hangs costs the gate a quarter of its timeout; then an estimate is used."""
         self.prepare_server("")
@@ -295,27 +304,5 @@ class PrivilegeTest(unittest.TestCase):
         self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
 
 
-def why_not() -> str | None:
-    if os.environ.get("HUGEPLAN_LIVE") != "1":
-        return "it writes to this host's /etc/hugeplan.d; set HUGEPLAN_LIVE=1 to allow it"
-    if os.geteuid() != 0:
-        return "it needs root"
-    if CONFIG.exists() and any(CONFIG.iterdir()):
-        return f"{CONFIG} has files: hugeplan is in use here"
-    return None
-
-
-def main() -> int:
-    global hugeplanctl
-    program = os.path.abspath(sys.argv.pop(1))
-    reason = why_not()
-    if reason:
-        print(f"skipped: {reason}")
-        return SKIP
-    with public_copy(program) as hugeplanctl:
-        result = unittest.main(verbosity=2, exit=False).result
-    return 0 if result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_unittest(test_live.why_not()))

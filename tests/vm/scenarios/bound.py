@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """MariaDB and PostgreSQL are bound to the second node, with sizes from their own files. Their pages are reserved early, on
-that node only. Then MariaDB is no longer bound: the cover is as large as what it may take from PostgreSQL. While both
-run, hugeplan is replaced by one that finds the state of a later version: no unit loses a page."""
-
-from collections.abc import Callable
-from pathlib import Path
+that node only. Then MariaDB is no longer bound: the cover is as large as what it may take from PostgreSQL."""
 
 from databases import (
     WITHOUT_INSPECTION,
-    charged,
     check_postgresql,
     drop_in,
     installed_postgresql,
@@ -16,7 +11,7 @@ from databases import (
     postgresql_unit,
 )
 from guestlib import *
-from memory import configure, pages_service, reload_all, watched_pools
+from memory import configure, pages_service, reload_all
 from scenario import Boot, Content, Node, Scenario
 
 MARIADB = "mariadb.service"
@@ -29,7 +24,6 @@ LEAST = (BUFFER_POOL + 2 * 16) * MIB // DEFAULT_PAGE_BYTES
 FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
 SHARED_BUFFERS = 128
 COLD = 60  # pages of a unit that touches none
-LEDGER = Path("/run/hugeplan/ledger")
 
 
 def bound() -> None:
@@ -52,7 +46,7 @@ def bound() -> None:
     systemctl(f"stop {MARIADB}")
     covered("stopped")
     check_equal(takers(), set(), "stopped: no cover is for MariaDB")
-    over_other_versions()
+    beside_an_unbound_one()
     check_verified(MARIADB, postgresql_unit(installed_postgresql()))
 
 
@@ -86,8 +80,7 @@ def postgresql() -> None:
     gated(postgresql_unit(version), "postgresql")
 
 
-def over_other_versions() -> None:
-    """As during an upgrade of the package: the daemon is stopped and another one started."""
+def beside_an_unbound_one() -> None:
     configure("30-fails", None)
     configure("40-cold", f"[Instance]\nUnit=cold.service\nPages={COLD}\n")
     reload_all()
@@ -95,54 +88,12 @@ def over_other_versions() -> None:
     check(wait_for(lambda: told("hugeplan.service", "mariadb: measured:"), 90), "MariaDB is counted")
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
-    replaced("from a later version", later)
     systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all units stop")
     for name in ("20-mariadb", "30-postgresql", "40-cold"):
         configure(name, None)
     reload_all()
     wait_for(lambda: not any(pools().values()), 20)
     check_equal(set(pools().values()), {0}, "without instances all pages are given back")
-
-
-def later(ledger: str) -> str:
-    """The ledger with more words in each line, and a record of another kind."""
-    ledger = ledger.replace(" 1 1 ", " 9 1 ", 1).replace("\nend\n", "\nlater 1\nend\n")
-    return ledger.replace("\n", " more 1\n").replace("end more 1", "end")
-
-
-def replaced(when: str, written: Callable[[str], str]) -> None:
-    before, counts, pids = owned(), pools(), running()
-    with watched_pools(counts) as seen:
-        systemctl("stop hugeplan.service hugeplan.socket")
-        LEDGER.write_text(written(LEDGER.read_text()))
-        systemctl("start hugeplan.socket hugeplan.service", f"{when}: hugeplan starts")
-        covered(when)
-    check_equal(running(), pids, f"{when}: the databases run on")
-    lowest = {node: low for node, (low, _) in seen.items()}
-    check_equal(lowest, counts, f"{when}: no page is lost, at no time")
-    check_equal((owned(), pools()), (before, counts), f"{when}: each instance has its pages")
-    exact = wait_for(promises_are_exact, 10)
-    check(exact, f"{when}: status has the exact count of reserved pages", status()["reserved"])
-    lost = [line for line in messages("--unit=hugeplan.service", "--since=-1min") if "/hugeplan/ledger" in line]
-    check_equal(lost, [], f"{when}: the log has no complaint about the ledger")
-
-
-def running() -> list[str]:
-    return [unit(name, "MainPID") for name in (MARIADB, postgresql_unit(installed_postgresql()))]
-
-
-def owned() -> object:
-    """The owners of pages: by pool, by instance, and what units keep."""
-    now = status()
-    return ([(one["node"], one["owned"], one["cover"]) for one in now["pools"]],
-            [(one["name"], one["verdict"], one["pagesGranted"], one["nodes"], one["untilRestart"])
-             for one in now["instances"]])
-
-
-def promises_are_exact() -> bool:
-    name = postgresql_unit(installed_postgresql())
-    promised = [(one["pages"], one["likely"]) for one in status()["reserved"] if one["unit"] == name]
-    return promised == [(charged(name).promised, False)]
 
 
 def takers() -> set[str]:

@@ -3,8 +3,10 @@
 or have reserved are not taken away. If another process takes pages between the reservation and the start of a unit,
 hugeplan adds pages or names that process."""
 
+from pathlib import Path
+
 from guestlib import *
-from memory import configure, pages_service, pool_file, reload, reload_all, start_pages, stop_pages
+from memory import configure, pages_service, reload, reload_all, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 FOUND = 50  # on each of two nodes, by the kernel command line
@@ -51,7 +53,6 @@ def beside_others() -> None:
     stolen_pages_are_made_up_for()
     short_of_memory_the_thief_is_named()
     release_gives_back_its_own()
-    surplus_is_not_added()
 
 
 def held() -> dict[int, int]:
@@ -109,11 +110,17 @@ def short_of_memory_the_thief_is_named() -> None:
     check_equal(pools()[1], 300, "the pages of fourth stay in the pool")
     stop_pages("thief")
     systemctl("start fourth.service", "without the other process it starts")
+    killing = Path("/sys/fs/cgroup" + unit("fourth.service", "ControlGroup"), "hugetlb.2MB.max")
+    check_equal(killing.read_text(), "max\n", "the limit at which the kernel kills is not set")
     sh("systemctl stop fourth.service")
 
 
 def release_gives_back_its_own() -> None:
+    service("fifth", "hold 61")
     planned("fifth", 60, 1)
+    check(pool(1, "free_hugepages") > 61, "on its node pages of another instance are free", pools("free_hugepages"))
+    check(sh("systemctl start fifth.service").returncode != 0, "a unit that takes more than its own pages does not start")
+    check(told("fifth.service", "Cannot allocate memory"), "it gets ENOMEM", messages("-u", "fifth.service"))
     before = pools()
     succeeds("hugeplanctl release fourth", "release of fourth")
     check_equal(pools()[1], before[1] - 300, "release gives back its pages and no others")
@@ -123,19 +130,6 @@ def release_gives_back_its_own() -> None:
         configure(name, None)
     reload()
     check_equal(pools(), {0: FOUND, 1: FOUND}, "without instances the pools are as they were at boot")
-
-
-def surplus_is_not_added() -> None:
-    """Before 6.7 the kernel adds the surplus of other nodes to what is asked of one."""
-    pool_file(0).write_text("5")
-    surplus = pool(0, "surplus_hugepages")
-    check_equal(surplus, SQUATTED - 5, "node 0 has surplus pages: lowered while they are in use")
-    planned("sixth", 120, 1)
-    check_equal(pools()[1], 120, "growing node 1 gives exactly what is planned")
-    # hugeplan sets the count of the whole host first, which makes the surplus pages in use persistent.
-    check_equal(pools()[0], SQUATTED, "node 0 has as many pages as before")
-    check(pool(0, "surplus_hugepages") in (0, surplus), "its pages in use are all persistent, or surplus as before", surplus)
-    check_equal(instance("sixth")["verdict"], "ready", "sixth is ready")
 
 
 SCENARIO = Scenario(

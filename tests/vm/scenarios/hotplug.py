@@ -46,12 +46,14 @@ def comes_and_goes() -> None:
     check(wait_for(gate_waits), "the gate of a unit that is bound to a node which does not exist waits")
     come("dimm-small")
     ready("grown", {SMALL: GROWN_PAGES})
+    n_rereads = rereads()
     come("dimm-new")
     check(NEW in nodes(), "the second DIMM is a node of its own", nodes())
     ready("new", {NEW: NEW_PAGES})
     check(wait_for(lambda: unit("new.service") == "active", PATIENCE_SEC), "then its unit starts", told_by("new"))
     check_equal(unit("new.service", "NRestarts"), "0", "the unit has waited in its gate")
     check("NUMAPolicy=bind" in set_lines("new.service"), "systemd has read its policy", set_lines("new.service"))
+    check_equal(rereads(), n_rereads + 1, "systemd has read its units again once")
     mapped = hugetlb_mappings(unit("new.service", "MainPID"))
     check_equal(used_nodes(mapped), {NEW}, "all its pages are on that node")
     output("systemctl stop new.service")
@@ -88,6 +90,10 @@ def node_is_switched_off() -> None:
     check(gate_said("new", f"node {NEW} does not exist"), "numa=off: its gate names the node", told_by("new"))
     check(gate_said("new", f"{BOUND}:6"), "numa=off: its gate names file and line", told_by("new"))
     check(not any("NUMA_POLICY" in one for one in told_by("new")), "numa=off: the gate was run")
+
+
+def rereads() -> int:
+    return len(messages("_PID=1", "--grep=Reloading finished"))
 
 
 def told_by(name: str) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Units that call their gate themselves, for instances without Unit=. Then the daemon is killed at ten points while it
+"""Units that call their gate themselves, for instances without Unit=. Then the daemon is killed at six points while it
 applies a plan. Each time the next daemon fulfills that plan, and later gives back all of it: no page is counted twice."""
 
 import os
@@ -18,7 +18,7 @@ BIG = 200
 NODES = (0, 1)
 ALONE = {node: SMALL // 2 for node in NODES}
 TOGETHER = {node: (SMALL + BIG) // 2 for node in NODES}
-KILLS = 10
+KILLS = 6
 LEDGER = Path("/run/hugeplan/ledger")
 
 
@@ -74,7 +74,7 @@ def converges() -> None:
 
 
 def killed_at(number: int) -> int:
-    """Kills the daemon once that many tenths of the pages are in the pools; returns the pages in the pools then."""
+    """Kills the daemon once that many sixths of the pages are in the pools; returns the pages in the pools then."""
     text = f"kill {number + 1}"
     configure("30-big", f"[Instance]\nPages={BIG}\n")
     pid, restarts = int(unit("hugeplan.service", "MainPID")), restarts_of()

@@ -19,7 +19,6 @@ KEPT_FREE = 0.10  # KeepFree='s default
 EATER = "import time; taken = b'x' * ({} << 20); time.sleep(300)"
 AUTO_SHARE = 0.95  # AutoMemory=, more than KeepFree= leaves, so that a size of that much is granted in part
 BEYOND = 5000  # pages, of a host that has some 1,500
-OWN_BOUND = 512  # MiB, in Memory=auto: of the last boot
 LEARNED = CONFIG / "20-liar.conf.d/90-learned.conf"
 NEIGHBOUR = 120  # MiB, of each of two
 LEFT = 100 * MIB  # of MemAvailable, which is what is free less another 100 MiB that the kernel keeps for itself
@@ -121,7 +120,7 @@ def check_host(when: str) -> None:
 
 def owner_reports_too_much() -> None:
     configure("00-host", f"[Host]\nAutoMemory={AUTO_SHARE:.0%}\n")
-    configure("20-liar", LIAR_CONFIG.format("auto"))
+    configure("20-liar", LIAR_CONFIG)
     reload_all()
     says(BEYOND)
     systemctl("start liar.service", "a size larger than the host: the unit starts")
@@ -165,27 +164,9 @@ def remembers_no_more_than_it_may() -> None:
     check_equal(unit("liar.service"), "active", "next boot: the liar has started")
     check_equal(unit("small.service"), "active", "next boot: small has started")
     check_small_and_neighbours("next boot")
-    configure("00-host", None)
-    configure("20-liar", LIAR_CONFIG.format(f"auto:{OWN_BOUND}M"))
-    output("systemctl stop liar.service && systemctl daemon-reload")
-    sh("hugeplanctl reload")
 
 
-def bound_of_its_own() -> None:
-    """The administrator has set a bound after the size was stored."""
-    check("Pages=2M:" in kept(), "bound: the learned size is still on disk", kept())
-    most = OWN_BOUND * MIB // DEFAULT_PAGE_BYTES
-    check(sum(pools().values()) <= most + SMALL, "bound: the boot reserves no more than that", pools())
-    judged = instance("liar")
-    check_equal((granted("liar"), judged["reasonId"]), (0, "beyond-bound"), "bound: the instance has no page, and status has the reason")
-    check_equal(unit("small.service"), "active", "bound: small has started")
-    says(most)
-    systemctl("restart liar.service", "bound: with a size of the bound the unit starts")
-    check_equal(instance("liar")["verdict"], "ready", "bound: the instance has its pages")
-    check_host("bound")
-
-
-LIAR_CONFIG = "[Instance]\nEngine=mariadb\nUnit=liar.service\nMemory={}\nPriority=50\nShortage=degrade\n"
+LIAR_CONFIG = "[Instance]\nEngine=mariadb\nUnit=liar.service\nMemory=auto\nPriority=50\nShortage=degrade\n"
 SMALL_CONFIG = f"[Instance]\nUnit=small.service\nPages={SMALL}\nPriority=90\n"
 
 SCENARIO = Scenario(
@@ -209,6 +190,5 @@ SCENARIO = Scenario(
     boots=(
         Boot(host_lives, limit_sec=900),
         Boot(remembers_no_more_than_it_may, enable=("liar.service", "small.service"), limit_sec=600),
-        Boot(bound_of_its_own),
     ),
 )

@@ -7,11 +7,10 @@ each program that is started in the unit; the file belongs to the user of that p
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 from guestlib import *
-from memory import CONFIG, configure
+from memory import CONFIG
 from scenario import Boot, Node, Scenario
 
 UNIT = "planted.service"
@@ -114,42 +113,6 @@ def sandboxed() -> None:
     restart("as before: it starts")
 
 
-def whose() -> None:
-    """The unit has no User=, so the program that queries the database determines the owner."""
-    options_file, instance_text = Path("/etc/owned/my.cnf"), (
-        "[Instance]\nEngine=mariadb\nUnit=owned.service\nConfigFile=/etc/owned/my.cnf\n")
-    figure = CONFIG / "40-owned.conf.d/90-learned.conf"
-    Path("/etc/systemd/system/owned.service").write_text("[Service]\nExecStart=/bin/sleep infinity\n")
-    options_file.parent.mkdir()
-    options_file.write_text(options(64))
-    options_file.chmod(0o600)
-    shutil.chown(options_file, "games", "games")
-    configure("40-owned", instance_text)
-    output("systemctl daemon-reload && hugeplanctl reload")
-    first = figure.read_text()
-    check("Pages=2M:" in first, "owner: reload, as root, finds the owner", first)
-    options_file.write_text(options(128))
-    output("systemctl start owned.service")
-    check(wait_for(lambda: figure.read_text() != first, 10),
-          "owner: the gate, which is root here, becomes the owner", messages("-u", "owned.service"))
-    output("systemctl stop owned.service")
-    # The gate of a unit that runs as another user cannot become the owner.
-    second = figure.read_text()
-    user = Path("/run/systemd/system/owned.service.d/user.conf")
-    user.parent.mkdir(parents=True, exist_ok=True)
-    user.write_text("[Service]\nUser=man\n")
-    configure("40-owned", f"{instance_text}User=games\n")
-    options_file.write_text(options(64))
-    output("systemctl daemon-reload && hugeplanctl reload && systemctl start owned.service")
-    said_so = messages("-u", "owned.service")
-    check(any("it belongs to games" in line and "User=" in line for line in said_so),
-          "owner: the gate of another user names the owner", said_so)
-    check_equal(figure.read_text(), second, "owner: that gate learns nothing")
-    output("systemctl stop owned.service && hugeplanctl learn owned")
-    check(figure.read_text() != second, "owner: learn, as root, learns the size", figure.read_text())
-    output("systemctl stop owned.service")
-
-
 def little_is_writable() -> None:
     """hugepland can write to few places below /proc and /sys. The last mount of a place is in effect."""
     mounts = Path("/proc", unit("hugeplan.service", "MainPID"), "mountinfo").read_text().splitlines()
@@ -171,7 +134,6 @@ def planted() -> None:
           "restarted by systemd: the size is determined again", asked())
     check(wait_for(lambda: unit(UNIT) == "active", 60), "restarted by systemd: the unit runs again", unit(UNIT))
     sandboxed()
-    whose()
 
 
 SCENARIO = Scenario(

@@ -7,7 +7,7 @@ persistent first, as long as the other service has them; then each pool gets its
 from pathlib import Path
 
 from guestlib import *
-from memory import configure, pages_service, reload, reload_all, start_pages, stop_pages
+from memory import configure, pages_service, reload, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
 TAKEN = 120
@@ -36,31 +36,12 @@ def free_for_it() -> None:
     check(free >= WANTED, "its pages are free", (free, pools(), pools("surplus_hugepages")))
     systemctl("start a.service", "a starts, and touches all its pages")
     check_equal(unit("early.service"), "active", "the service that started before runs on")
-    refusals_stay_in_sight()
     sh("systemctl stop a.service")
     stop_pages("early")
     reload()
     check_equal(sum(pools().values()), WANTED, "after the other service has stopped, the pools are the plan")
     configure("20-a", None)
     exactly_as_planned()
-
-
-def refusals_stay_in_sight() -> None:
-    """A gate that failed is a problem of the status until its instance can be served."""
-    configure("30-b", "[Instance]\nUnit=b.service\nPages=60000\n")
-    reload_all()
-    done = sh("systemctl start b.service", timeout_sec=100)
-    check(done.returncode != 0, "b, which cannot be served, does not start")
-    check_equal(instance("b")["verdict"], "refused", "b is refused")
-    told = [one["id"] for one in status()["problems"] if "b" in one["text"].split()]
-    check(told, "status has the reason", status()["problems"])
-    sh("systemctl restart hugeplan-check.service")
-    shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
-    check(shown, "hugeplan-check.service fails because of b")
-    configure("30-b", None)
-    reload_all()
-    sh("systemctl restart hugeplan-check.service")
-    check("hugeplan-check.service" not in failed_units(), "without b it does not fail")
 
 
 def exactly_as_planned() -> None:
@@ -114,7 +95,6 @@ SCENARIO = Scenario(
         "/etc/hugeplan.d/20-a.conf": f"[Instance]\nUnit=a.service\nPages={WANTED}\n",
         "/etc/systemd/system/early.service": pages_service(f"hold {TAKEN}") + EARLY,
         "/etc/systemd/system/a.service": pages_service(f"hold {WANTED}"),
-        "/etc/systemd/system/b.service": pages_service("hold 1"),
     },
     enable=("early.service",),
     boots=(Boot(free_for_it, limit_sec=200),),
