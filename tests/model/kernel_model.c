@@ -55,18 +55,12 @@ static void take_release(Kernel *kernel, const char *line, const char *text) {
         const char *rest = text;
         char *major = text_next_word(kernel->arena, &rest, ".");
         char *minor = text_next_word(kernel->arena, &rest, ".-+");
-        char *patch = text_next_word(kernel->arena, &rest, ".-+");
-        uint64_t patch_number = 0;
 
         if (!major || !minor)
                 refuse(line, text);
         kernel->release = arena_strdup(kernel->arena, text);
         kernel->release_major = (unsigned) parse_count(line, text, major);
         kernel->release_minor = (unsigned) parse_count(line, text, minor);
-        /* "6.12-rc1" has no patch level. */
-        if (patch)
-                parse_u64(patch, &patch_number);
-        kernel->release_patch = (unsigned) patch_number;
 }
 
 static void take_sizes(Kernel *kernel, const char *line, const char *words) {
@@ -175,8 +169,6 @@ Kernel *kernel_new(const char *description) {
         if (kernel->n_sizes == 0)
                 take_line(kernel, "sizes 2M");
         kernel->adds_surplus = !is_since(kernel, 6, 7);
-        kernel->returns_early = is_since(kernel, 6, 9) && !is_since(kernel, 7, 2) &&
-                                !(kernel->release_minor == 12 && kernel->release_patch >= 117);
         kernel->gathers_on_own_nodes = is_since(kernel, 6, 12);
         kernel->demotes_in_bulk = is_since(kernel, 6, 12);
         kernel->spares_surplus = !is_since(kernel, 6, 15);
@@ -455,10 +447,6 @@ uint64_t kernel_mapping_untouched(const KernelMapping *mapping) {
         for (uint64_t i = 0; i < mapping->n; i++)
                 n += !mapping->pages[i];
         return n;
-}
-
-bool kernel_is_mapped(const KernelMapping *mapping) {
-        return !mapping->is_gone;
 }
 
 KernelMapping *kernel_mapping_at(const KernelProcess *process, size_t i) {

@@ -51,12 +51,9 @@ typedef struct Copied {
 typedef struct Page {
         Size *size;
         unsigned node;
-        unsigned n_mappings; /* page tables that refer to the page */
-        Charges *charged;    /* for its use; NULL: none */
+        Charges *charged; /* for its use; NULL: none */
         Charges *charged_reservation;
         Subpool *subpool;
-        bool restores_reserve; /* HPageRestoreReserve: freeing the page restores its reservation */
-        unsigned n_seen;       /* for kernel_check_invariants() */
         Copied copied;
 } Page;
 
@@ -102,8 +99,7 @@ struct KernelMapping {
         Size *size;
         uint64_t n;
         bool is_private, is_noreserve;
-        bool is_owner;    /* HPAGE_RESV_OWNER: of the reservation of a private mapping */
-        bool is_unmapped; /* HPAGE_RESV_UNMAPPED: the kernel has unmapped a page for the parent */
+        bool is_owner; /* HPAGE_RESV_OWNER: of the reservation of a private mapping */
         bool has_policy;
         KernelPolicy policy;
         Reservation *used; /* of the owner of a private mapping; NULL: no reservation */
@@ -152,11 +148,10 @@ struct KernelProcess {
 
 struct Kernel {
         Arena *arena;
-        unsigned release_major, release_minor, release_patch;
+        unsigned release_major, release_minor;
         const char *release;
         /* Differences between kernels. */
         bool adds_surplus;         /* before 6.7: see pool_count_on_node() */
-        bool returns_early;        /* since 6.9, fixed later: see zap() */
         bool gathers_on_own_nodes; /* since 6.12: see gather_page() */
         bool demotes_in_bulk;      /* since 6.12: see demote_some() */
         bool spares_surplus;       /* before 6.15: see idle_pages() */

@@ -39,7 +39,6 @@ static void count_charge(Charges *charges, const Size *size, uint64_t used, uint
 static void add_page(Check *check, const Page *page) {
         const Size *size = page->size;
 
-        check->reserved[size->index] -= page->restores_reserve;
         check->used_on[size->index][page->node]++;
         count_charge(page->charged, size, 1, 0);
         count_charge(page->charged_reservation, size, 0, 1);
@@ -57,20 +56,14 @@ static void find_in_segment(Check *check, const KernelSegment *segment) {
         }
 }
 
-/* Counts a page at the last of the page tables that refer to it. */
 static void find_in_mapping(Check *check, const KernelMapping *mapping) {
         if (!mapping->is_gone && mapping->is_owner)
                 count_charge(mapping->charged, mapping->size, 0, mapping->n);
         for (uint64_t i = 0; !mapping->is_gone && i < mapping->n; i++) {
-                Page *page = mapping->pages[i];
-
                 if (mapping->is_owner)
                         check->reserved[mapping->size->index] += !mapping->used[i].is_there;
-                if (!page || ++page->n_seen < page->n_mappings)
-                        continue;
-                page->n_seen = 0;
-                if (mapping->is_private)
-                        add_page(check, page);
+                if (mapping->is_private && mapping->pages[i])
+                        add_page(check, mapping->pages[i]);
         }
 }
 

@@ -172,33 +172,12 @@ int kernel_map(KernelProcess *process, const KernelMap *map, KernelMapping **ret
         return r;
 }
 
-/* __unmap_hugepage_range(). Since 6.9, if there is no surplus, the owner of a private page gives back its reservation as
- * if it were unused, and freeing the page restores it. That makes a difference if a child still maps the page: the
- * host's count of reservations is too low until the child has gone, even below 0, which reads as 18446744073709551615,
- * and reserved pages of others can be removed. Fixed (`!folio_mapped()`) in 6.12.117 and 7.2; 6.18.44 has it. */
-static void zap(KernelMapping *mapping) {
-        bool is_early = mapping->process->kernel->returns_early && mapping->is_owner &&
-                        mapping->size->surplus == 0;
-
-        for (uint64_t i = 0; i < mapping->n; i++) {
-                Page *page = mapping->pages[i];
-
-                if (!page)
-                        continue;
-                page->n_mappings--;
-                if (!is_early || page->n_mappings == 0)
-                        continue;
-                mapping->used[i].is_there = false;
-                page->restores_reserve = true;
-                mapping->size->is_uncovered = true;
-        }
-}
-
-static void free_zapped(KernelMapping *mapping) {
+/* __unmap_hugepage_range(). */
+static void drop_pages(KernelMapping *mapping) {
         for (uint64_t i = 0; i < mapping->n; i++) {
                 Page *page = TAKE_PTR(mapping->pages[i]);
 
-                if (page && page->n_mappings == 0 && mapping->is_private)
+                if (page && mapping->is_private)
                         pool_free_page(mapping->process->kernel, page);
         }
 }
@@ -218,8 +197,7 @@ static void close_private(KernelMapping *mapping) {
 int kernel_unmap(KernelMapping *mapping) {
         if (mapping->is_gone)
                 return -EINVAL;
-        zap(mapping);
-        free_zapped(mapping);
+        drop_pages(mapping);
         close_private(mapping);
         mapping_without(mapping);
         return 0;
@@ -230,48 +208,13 @@ int kernel_unmap(KernelMapping *mapping) {
 void mappings_drop_all(KernelProcess *process) {
         VEC_FOREACH(mapping, &process->mappings)
                 if (!(*mapping)->is_gone)
-                        zap(*mapping);
-        VEC_FOREACH(mapping, &process->mappings)
-                if (!(*mapping)->is_gone)
-                        free_zapped(*mapping);
+                        drop_pages(*mapping);
         VEC_FOREACH(mapping, &process->mappings)
                 if (!(*mapping)->is_gone)
                         close_private(*mapping);
         for (size_t i = process->mappings.n; i > 0; i--)
                 if (!process->mappings.items[i - 1]->is_gone)
                         mapping_without(process->mappings.items[i - 1]);
-}
-
-/* dup_mmap(): the child gets no page tables of a shared mapping (vma_needs_copy()), and of a private one the
- * write-protected pages, but no reservation. */
-static void copy_mapping(KernelProcess *child, const KernelMapping *from) {
-        KernelMapping *mapping = mapping_new(child, from->segment, from->n);
-
-        mapping->is_private = from->is_private;
-        mapping->is_noreserve = from->is_noreserve;
-        mapping->has_policy = from->has_policy;
-        mapping->policy = from->policy;
-        for (uint64_t i = 0; from->is_private && i < from->n; i++) {
-                mapping->pages[i] = from->pages[i];
-                if (mapping->pages[i])
-                        mapping->pages[i]->n_mappings++;
-        }
-}
-
-KernelProcess *kernel_fork(KernelProcess *parent, const char *name) {
-        if (!parent->is_alive)
-                return NULL;
-        KernelProcess *child =
-                kernel_spawn(parent->kernel, &(KernelSpawn){.name = name,
-                                                            .group = parent->group->path,
-                                                            .cpu_node = parent->cpu_node});
-
-        child->has_policy = parent->has_policy;
-        child->policy = parent->policy;
-        VEC_FOREACH(mapping, &parent->mappings)
-                if (!(*mapping)->is_gone)
-                        copy_mapping(child, *mapping);
-        return child;
 }
 
 /* ---- policies ---- */
@@ -351,22 +294,21 @@ static bool find_page(const KernelMapping *mapping, uint64_t page, bool is_from_
         return pool_alloc_surplus(kernel, size, place.near, place.nodes, mems, ret_node);
 }
 
-/* alloc_huge_page(); alloc_hugetlb_folio(). IS_COPY: the owner of a private page copies it without using the
- * reservation (avoid_reserve; cow_from_owner). NULL: the fault ends in SIGBUS. */
-static Page *alloc_page(KernelMapping *mapping, uint64_t page, bool is_copy) {
+/* alloc_huge_page(); alloc_hugetlb_folio(). NULL: the fault ends in SIGBUS. */
+static Page *alloc_page(KernelMapping *mapping, uint64_t page) {
         Kernel *kernel = mapping->process->kernel;
         Size *size = mapping->size;
         Subpool *subpool = segment_subpool(mapping->segment);
         Charges *charges = group_charges(mapping->process->group);
-        bool needs = needs_reservation(mapping, page), is_deferred = needs || is_copy;
+        bool needs = needs_reservation(mapping, page);
         uint64_t host = needs;
         unsigned node;
 
-        if (is_deferred && subpool_get(subpool, 1, &host) < 0)
+        if (needs && subpool_get(subpool, 1, &host) < 0)
                 return NULL;
-        bool is_from_reserve = !is_copy && has_reservation(mapping, host > 0);
+        bool is_from_reserve = has_reservation(mapping, host > 0);
 
-        if (is_deferred && charge(charges, size, 1, true) < 0)
+        if (needs && charge(charges, size, 1, true) < 0)
                 goto put_subpool;
         if (charge(charges, size, 1, false) < 0)
                 goto uncharge_reservation;
@@ -382,7 +324,7 @@ static Page *alloc_page(KernelMapping *mapping, uint64_t page, bool is_copy) {
                 .size = size,
                 .node = node,
                 .charged = charges,
-                .charged_reservation = is_deferred ? charges : NULL,
+                .charged_reservation = needs ? charges : NULL,
                 .subpool = subpool,
         };
         return found;
@@ -390,71 +332,28 @@ static Page *alloc_page(KernelMapping *mapping, uint64_t page, bool is_copy) {
 uncharge_use:
         uncharge(charges, size, 1, false);
 uncharge_reservation:
-        if (is_deferred)
+        if (needs)
                 uncharge(charges, size, 1, true);
 put_subpool:
-        if (is_deferred)
+        if (needs)
                 subpool_undo(kernel, size, subpool, 1, host, true);
         return NULL;
 }
 
 /* ---- faults ---- */
 
-static void enter(KernelMapping *mapping, uint64_t i, Page *page) {
-        mapping->pages[i] = page;
-        page->n_mappings++;
-}
-
 /* hugetlb_no_page(). */
 static bool fault_in(KernelMapping *mapping, uint64_t i) {
         KernelSegment *segment = mapping->segment;
         Page *page = mapping->is_private ? NULL : segment->pages[i];
 
-        if (mapping->is_unmapped)
-                return false;
         if (!page) {
-                page = alloc_page(mapping, i, false);
+                page = alloc_page(mapping, i);
                 if (page && !mapping->is_private)
                         segment->pages[i] = page;
         }
-        if (page)
-                enter(mapping, i, page);
+        mapping->pages[i] = page;
         return page != NULL;
-}
-
-/* unmap_ref_private(): there is no page for the owner's copy, so the other processes lose theirs, and are killed when
- * they touch it. */
-static void take_from_children(const KernelMapping *owner, uint64_t i) {
-        VEC_FOREACH(process, &owner->process->kernel->processes)
-                VEC_FOREACH(mapping, &(*process)->mappings) {
-                        KernelMapping *other = *mapping;
-
-                        if (other == owner || other->is_gone || other->is_owner ||
-                            other->segment != owner->segment || other->pages[i] != owner->pages[i])
-                                continue;
-                        other->pages[i]->n_mappings--;
-                        other->pages[i] = NULL;
-                        other->is_unmapped = true;
-                }
-}
-
-/* hugetlb_wp(): a private page that another process maps, too, is copied. */
-static bool unshare(KernelMapping *mapping, uint64_t i) {
-        Page *old = mapping->pages[i];
-
-        if (!mapping->is_private || old->n_mappings == 1)
-                return true;
-        Page *copy = alloc_page(mapping, i, mapping->is_owner);
-
-        if (copy) {
-                old->n_mappings--;
-                enter(mapping, i, copy);
-                return true;
-        }
-        if (!mapping->is_owner)
-                return false;
-        take_from_children(mapping, i);
-        return true;
 }
 
 static void die(KernelMapping *mapping, uint64_t page, bool was_reserved) {
@@ -485,7 +384,7 @@ bool kernel_touch(KernelMapping *mapping, uint64_t page) {
         bool was_reserved = !is_there && (mapping->is_private || !mapping->segment->pages[page]) &&
                             has_reservation(mapping, needs_reservation(mapping, page));
 
-        if (is_there ? unshare(mapping, page) : fault_in(mapping, page))
+        if (is_there || fault_in(mapping, page))
                 return true;
         die(mapping, page, was_reserved);
         return false;

@@ -78,7 +78,7 @@ static void note_cover(Size *size) {
 void pool_free_page(Kernel *kernel, Page *page) {
         Size *size = page->size;
         /* "the subpool will be under its minimum size if the reservation is not restored" */
-        bool is_restored = page->restores_reserve || subpool_put(page->subpool, 1) == 0;
+        bool is_restored = subpool_put(page->subpool, 1) == 0;
 
         if (page->charged)
                 page->charged->of[size->index].used_on[page->node]--;

@@ -103,18 +103,6 @@ static void take_new_process(Line *line, const char *word) {
                 (int) add(line, &line->script->processes, word, SCRIPT_PROCESSES_MAX);
 }
 
-/* With names of all mappings of its parent. */
-static void take_child(Line *line, const char *word) {
-        Script *script = line->script;
-        int parent = line->operation.process;
-        unsigned child = add(line, &script->processes, word, SCRIPT_PROCESSES_MAX);
-
-        VEC_FOREACH(name, &script->mappings[parent])
-                *vec_push(script->arena, &script->mappings[child]) = *name;
-        script->failed[child] = script->failed[parent];
-        line->operation.child = child;
-}
-
 /* The name of the mapping in "A:x"; "" in "A". */
 static const char *split_mapping(Line *line, const char *word) {
         const char *end = strchrnul(word, ':');
@@ -324,7 +312,6 @@ static const struct {
         {"demote", SCRIPT_DEMOTE, {take_node, take_count}},
         {"exit", SCRIPT_EXIT, {take_process}},
         {"file", SCRIPT_FILE, {take_new_mapping, take_file_in_mount, take_count}},
-        {"fork", SCRIPT_FORK, {take_process, take_child}},
         {"group", SCRIPT_MAKE_GROUP, {take_new_group}},
         {"limit", SCRIPT_WRITE_GROUP, {take_group, take_limit}},
         {"map", SCRIPT_MAP, {take_new_mapping, take_count}},

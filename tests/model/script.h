@@ -19,7 +19,6 @@
  *     run A [cpu=1] [group=g] [policy=bind:1]     cpu: on a CPU of that node
  *     policy A interleave:0-1           set_mempolicy(2); bind, preferred, local
  *     move A g
- *     fork A B
  *     map A 200 | map A:x 200 1G private noreserve   x distinguishes mappings of A
  *     mbind A:x bind:1
  *     touch A 0-49 | touch A all        writes; in this order
@@ -55,7 +54,6 @@ typedef VEC(const char *) ScriptNames;
 typedef enum ScriptVerb {
         SCRIPT_SIZES,
         SCRIPT_RUN,
-        SCRIPT_FORK,
         SCRIPT_EXIT,
         SCRIPT_POLICY,
         SCRIPT_MOVE,
@@ -84,7 +82,7 @@ typedef enum ScriptVerb {
 typedef struct ScriptOperation {
         ScriptVerb verb;
         int process; /* -1: none; by=A is also a process */
-        unsigned child, mapping, segment, mount;
+        unsigned mapping, segment, mount;
         unsigned cpu_node;
         int node; /* KERNEL_HOST: the host */
         KernelPolicy policy;

@@ -94,17 +94,6 @@ static long do_file(const Command *command) {
         return r;
 }
 
-__attribute__((noreturn)) static void serve(Slot *slot);
-
-/* CLONE_PARENT makes the new process a child of the script. */
-static long make_brother(Slot *slot) {
-        long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, NULL, NULL, 0);
-
-        if (pid == 0)
-                serve(slot);
-        return pid < 0 ? -errno : pid;
-}
-
 /* The identifier, or a negative errno. */
 static long make_segment(const Command *command) {
         int id = shmget(IPC_PRIVATE, bytes_of(command),
@@ -132,8 +121,6 @@ static long perform(Slot *slot) {
         case SCRIPT_POLICY:
         case SCRIPT_MBIND:
                 return set_policy(command);
-        case SCRIPT_FORK:
-                return make_brother(command->child);
         case SCRIPT_MAP:
                 return map_at(command, MAP_ANONYMOUS | MAP_HUGETLB | size_flag(command), -1);
         case SCRIPT_ATTACH:
@@ -155,7 +142,7 @@ static long perform(Slot *slot) {
         }
 }
 
-static void serve(Slot *slot) {
+__attribute__((noreturn)) static void serve(Slot *slot) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
                 if (sem_wait(&slot->asked) == 0) {
@@ -183,15 +170,11 @@ static bool reap(Child *child, int flags) {
         return true;
 }
 
-static Child child_new(unsigned cpu_node, Slot *slot) {
+Child child_start(unsigned cpu_node, Slot *slot) {
+        Child child = {.slot = slot, .cpu_node = cpu_node};
+
         sem_init(&slot->asked, true, 0);
         sem_init(&slot->answered, true, 0);
-        return (Child){.slot = slot, .cpu_node = cpu_node};
-}
-
-Child child_start(unsigned cpu_node, Slot *slot) {
-        Child child = child_new(cpu_node, slot);
-
         fflush(NULL);
         child.pid = fork();
         if (child.pid < 0)
@@ -201,16 +184,6 @@ Child child_start(unsigned cpu_node, Slot *slot) {
                         _exit(1);
                 serve(slot);
         }
-        return child;
-}
-
-Child child_fork(Child *parent, Slot *slot) {
-        Child child = child_new(parent->cpu_node, slot);
-        long pid = child_ask(parent, &(Command){.operation = {.verb = SCRIPT_FORK}, .child = slot});
-
-        if (pid < 0)
-                host_fail("fork: %s", strerror((int) -pid));
-        child.pid = (pid_t) pid;
         return child;
 }
 

@@ -11,24 +11,21 @@
 
 enum { CHILD_PATH_MAX = 192, CHILD_TEXT_MAX = 96 };
 
-typedef struct Slot Slot;
-
 /* An operation as the process performs it. SCRIPT_RUN moves the process to its CPUs; a write is of `text` to `path`. */
 typedef struct Command {
         ScriptOperation operation;
         uint64_t address;
         int shm_id;
-        Slot *child; /* of the process that SCRIPT_FORK makes */
         char path[CHILD_PATH_MAX], text[CHILD_TEXT_MAX];
 } Command;
 
 /* Zeroed shared memory, of one process. */
-struct Slot {
+typedef struct Slot {
         sem_t asked, answered;
         Command command;
         long result;
         volatile uint64_t page; /* that it touches */
-};
+} Slot;
 
 typedef struct Child {
         Slot *slot;
@@ -41,8 +38,6 @@ typedef struct Child {
 long child_run_on(unsigned node);
 
 Child child_start(unsigned cpu_node, Slot *slot);
-/* The new process is a child of the script, which waits for all processes. */
-Child child_fork(Child *child, Slot *slot);
 /* Returns the command's result; -ESRCH if the command has killed the process. */
 long child_ask(Child *child, const Command *command);
 void child_end(Child *child);

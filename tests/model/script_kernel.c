@@ -74,14 +74,6 @@ static int run(const ScriptKernel *kernel, Child *child, const ScriptOperation *
         return r;
 }
 
-static void fork_process(ScriptKernel *kernel, Child *parent, const ScriptOperation *operation) {
-        unsigned child = operation->child;
-
-        kernel->children[child] = child_fork(parent, &kernel->slots[child]);
-        memcpy(kernel->places[child], kernel->places[operation->process],
-               sizeof(kernel->places[child]));
-}
-
 /* ---- mappings ---- */
 
 static void set_path(Command *command, const char *path) {
@@ -249,9 +241,6 @@ static int kernel_perform(void *context, const ScriptOperation *operation,
         if (child && child->pid == 0)
                 return -ESRCH;
         switch (operation->verb) {
-        case SCRIPT_FORK:
-                fork_process(kernel, child, operation);
-                return 0;
         case SCRIPT_EXIT:
                 child_end(child);
                 return 0;

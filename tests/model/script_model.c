@@ -45,16 +45,6 @@ static int run(ScriptModel *model, const ScriptOperation *operation) {
         return r;
 }
 
-/* The child has the parent's mappings in the same order, without those that were unmapped. */
-static void fork_process(ScriptModel *model, unsigned process, unsigned child) {
-        size_t n = 0;
-
-        model->processes[child] = kernel_fork(model->processes[process], "script");
-        for (unsigned i = 0; i < SCRIPT_MAPPINGS_MAX; i++)
-                if (model->mappings[process][i] && kernel_is_mapped(model->mappings[process][i]))
-                        model->mappings[child][i] = kernel_mapping_at(model->processes[child], n++);
-}
-
 static int map(const ScriptModel *model, const ScriptOperation *operation, KernelProcess *process,
                KernelMapping **ret) {
         KernelMount *mount = model->mounts[operation->mount];
@@ -116,9 +106,6 @@ static int model_perform(void *context, const ScriptOperation *operation, uint64
         if (operation->process >= 0 && !is_living(model, operation->process))
                 return -ESRCH;
         switch (operation->verb) {
-        case SCRIPT_FORK:
-                fork_process(model, number, operation->child);
-                return 0;
         case SCRIPT_EXIT:
                 kernel_exit(process);
                 return 0;

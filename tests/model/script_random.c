@@ -152,28 +152,19 @@ static const char *some_writer(ScriptRandom *random, unsigned percent) {
 
 /* ---- the end of a line; NULL: not possible now ---- */
 
-static const char *new_process(ScriptRandom *random, const RandomGroup *group) {
+static const char *make_run(ScriptRandom *random, int process) {
+        const RandomGroup *group = random_chance(&random->random, 50) ? some_group(random) : NULL;
+        unsigned node = some_bit(random, kernel_cpu_nodes(random->kernel));
+        const char *policy = some_policy(random, process);
+
         if (random->processes.n == SCRIPT_PROCESSES_MAX - 1 ||
             __builtin_popcountll(find_living(random)) >= LIVING_MAX)
                 return NULL;
         const char *name = arena_printf(random->arena, "p%zu", random->processes.n);
 
         *vec_push(random->arena, &random->processes) = (RandomProcess){name, group};
-        return name;
-}
-
-static const char *make_run(ScriptRandom *random, int process) {
-        const RandomGroup *group = random_chance(&random->random, 50) ? some_group(random) : NULL;
-        unsigned node = some_bit(random, kernel_cpu_nodes(random->kernel));
-        const char *policy = some_policy(random, process), *name = new_process(random, group);
-
-        return name ? arena_printf(random->arena, "%s cpu=%u policy=%s%s%s", name, node, policy,
-                                   group ? " group=" : "", group ? group->name : "")
-                    : NULL;
-}
-
-static const char *make_child(ScriptRandom *random, int process) {
-        return new_process(random, random->processes.items[process].group);
+        return arena_printf(random->arena, "%s cpu=%u policy=%s%s%s", name, node, policy,
+                            group ? " group=" : "", group ? group->name : "");
 }
 
 static const char *make_map(ScriptRandom *random, int process UNUSED) {
@@ -342,7 +333,6 @@ static const struct {
         const char *(*make)(ScriptRandom *random, int process); /* NULL: the line ends there */
 } makers[] = {
         {10, "run", NOTHING, make_run},
-        {4, "fork", PROCESS, make_child},
         {5, "exit", PROCESS, NULL},
         {4, "policy", PROCESS, some_policy},
         {18, "map", NEW_MAPPING, make_map},
