@@ -49,25 +49,6 @@ typedef struct World {
 
 /* ---- showing a world ---- */
 
-static void print_holds(const World *world) {
-        VEC_FOREACH(hold, &world->ledger->holds) {
-                print_error("  hold %s/%s%s%s: %" PRIu64 " of %s, policy %d %s:", hold->unit,
-                            hold->granted.name, hold->is_counted ? ", counted" : "",
-                            hold->is_tentative ? ", tentative" : "", hold->granted.pages_wanted,
-                            format_page_size(world->arena, hold->granted.page_size_bytes),
-                            (int) hold->policy.kind,
-                            id_set_format(world->arena, &hold->policy.nodes));
-                VEC_FOREACH(grant, &hold->granted.grants)
-                        print_error(" %u:%" PRIu64, grant->node, grant->pages);
-                print_error("\n");
-        }
-        for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                print_error("  reserved %" PRIu64 " of %s, unknown %" PRIu64 "\n",
-                            world->topology->page_sizes[k].reserved_pages,
-                            format_page_size(world->arena, world->topology->page_sizes[k].bytes),
-                            world->promises[k].unknown_pages);
-}
-
 static void print_world(const World *world) {
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Node *node = &world->topology->nodes[i];
@@ -88,7 +69,12 @@ static void print_world(const World *world) {
                             pool->cover_pages, pool->spare_pages, pool->from_pages, pool->to_pages,
                             now->total_pages, now->free_pages, now->surplus_pages);
         }
-        print_holds(world);
+        print_error("%s", ledger_format(world->arena, world->ledger));
+        for (size_t k = 0; k < world->topology->n_page_sizes; k++)
+                print_error("  reserved %" PRIu64 " of %s, unknown %" PRIu64 "\n",
+                            world->topology->page_sizes[k].reserved_pages,
+                            format_page_size(world->arena, world->topology->page_sizes[k].bytes),
+                            world->promises[k].unknown_pages);
         ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
                 Arena *arena = world->arena;
                 const InstanceConfig *config = planned->demand->config;
@@ -123,30 +109,35 @@ static void print_world(const World *world) {
 
 /* ---- making a world ---- */
 
+static uint64_t draw(World *world, uint64_t first, uint64_t last) {
+        return random_between(&world->random, first, last);
+}
+
+static bool chance(World *world, unsigned percent) {
+        return random_chance(&world->random, percent);
+}
+
 static void make_pool(World *world, Pool *pool, uint64_t node_bytes) {
-        Random *random = &world->random;
         uint64_t most = MIN(node_bytes / pool->page_size_bytes, UINT64_C(4000));
 
-        pool->exists = random_chance(random, 96);
-        if (!pool->exists || random_chance(random, 40))
+        pool->exists = chance(world, 96);
+        if (!pool->exists || chance(world, 40))
                 return;
-        pool->total_pages = random_between(random, 0, most);
-        pool->free_pages = random_chance(random, 50) ? pool->total_pages
-                                                     : random_between(random, 0, pool->total_pages);
-        if (random_chance(random, 20))
-                pool->surplus_pages = random_between(random, 0, pool->total_pages);
+        pool->total_pages = draw(world, 0, most);
+        pool->free_pages = chance(world, 50) ? pool->total_pages
+                                             : draw(world, 0, pool->total_pages);
+        if (chance(world, 20))
+                pool->surplus_pages = draw(world, 0, pool->total_pages);
 }
 
 static void make_node(World *world, Node *node, unsigned id) {
-        Random *random = &world->random;
-
         *node = (Node){.id = id};
-        if (!random_chance(random, 10))
-                node->memory_bytes = random_between(random, 100, 65536) * MIB;
+        if (!chance(world, 10))
+                node->memory_bytes = draw(world, 100, 65536) * MIB;
         node->has_memory = node->memory_bytes > 0;
-        node->free_bytes = random_between(random, 0, node->memory_bytes / KIB) * KIB;
-        node->reclaimable_bytes =
-                random_between(random, 0, (node->memory_bytes - node->free_bytes) / KIB) * KIB;
+        node->free_bytes = draw(world, 0, node->memory_bytes / KIB) * KIB;
+        node->reclaimable_bytes = draw(world, 0, (node->memory_bytes - node->free_bytes) / KIB) *
+                                  KIB;
         node->pools = ARENA_ARRAY(world->arena, Pool, SIZES_MAX + 1);
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
                 node->pools[k].page_size_bytes = world->topology->page_sizes[k].bytes;
@@ -160,15 +151,14 @@ static void make_page_sizes(World *world) {
 
         topology->page_sizes = ARENA_ARRAY(world->arena, PageSize, ARRAY_LEN(all));
         for (size_t i = 0; i < ARRAY_LEN(all) && topology->n_page_sizes < SIZES_MAX; i++)
-                if (random_chance(&world->random, 50) || (i == 3 && topology->n_page_sizes == 0))
+                if (chance(world, 50) || (i == 3 && topology->n_page_sizes == 0))
                         topology->page_sizes[topology->n_page_sizes++].bytes = all[i];
         topology->default_page_size_bytes = topology->page_sizes[topology->n_page_sizes - 1].bytes;
 }
 
 static void make_topology(World *world) {
-        Random *random = &world->random;
         Topology *topology = world->topology = ARENA_NEW(world->arena, Topology);
-        size_t n = random_between(random, 1, random_chance(random, 50) ? 3 : NODES_MAX);
+        size_t n = draw(world, 1, chance(world, 50) ? 3 : NODES_MAX);
         unsigned id = 0;
 
         topology->is_numa = true;
@@ -177,12 +167,12 @@ static void make_topology(World *world) {
         make_page_sizes(world);
         topology->nodes = ARENA_ARRAY(world->arena, Node, n);
         for (size_t i = 0; i < n; i++) {
-                id += random_chance(random, 20) ? (unsigned) random_between(random, 1, 60) : 0;
+                id += chance(world, 20) ? (unsigned) draw(world, 1, 60) : 0;
                 make_node(world, &topology->nodes[topology->n_nodes++], id++);
         }
         for (unsigned node = 0; node < ID_SET_MAX; node++) {
                 id_set_add(&topology->possible_nodes, node);
-                if (node >= id || !random_chance(random, 1))
+                if (node >= id || !chance(world, 1))
                         id_set_add(&topology->allowed_nodes, node);
         }
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
@@ -192,53 +182,44 @@ static void make_topology(World *world) {
                                 topology->nodes[i].pools[k].free_pages;
         }
         for (size_t k = 0; k < topology->n_page_sizes; k++)
-                if (random_chance(random, 30))
+                if (chance(world, 30))
                         topology->page_sizes[k].reserved_pages =
-                                random_between(random, 0, topology->page_sizes[k].free_pages);
+                                draw(world, 0, topology->page_sizes[k].free_pages);
 }
 
 static void make_host_config(World *world) {
-        Random *random = &world->random;
-
         world->config.host = (HostConfig){
-                .keep_free = random_chance(random, 50)
-                                     ? (Amount){.is_share = true,
-                                                .hundredths = random_between(random, 100, 6000)}
-                                     : (Amount){.bytes = random_between(random, 64, 4096) * MIB},
-                .may_reclaim = random_chance(random, 70),
-                .existing_pages = random_chance(random, 25) ? EXISTING_KEEP : EXISTING_USE,
+                .keep_free = chance(world, 50) ? (Amount){.is_share = true,
+                                                          .hundredths = draw(world, 100, 6000)}
+                                               : (Amount){.bytes = draw(world, 64, 4096) * MIB},
+                .may_reclaim = chance(world, 70),
+                .existing_pages = chance(world, 25) ? EXISTING_KEEP : EXISTING_USE,
         };
 }
 
 static const Node *random_node(World *world) {
-        return &world->topology
-                        ->nodes[random_between(&world->random, 0, world->topology->n_nodes - 1)];
+        return &world->topology->nodes[draw(world, 0, world->topology->n_nodes - 1)];
 }
 
 static void make_amount(World *world, InstanceConfig *instance) {
-        Random *random = &world->random;
-
-        if (random_chance(random, 15)) {
+        if (chance(world, 15)) {
                 instance->node_memory =
                         ARENA_ARRAY(world->arena, NodeMemory, world->topology->n_nodes);
                 for (size_t i = 0; i < world->topology->n_nodes; i++)
-                        if (world->topology->nodes[i].has_memory &&
-                            random_chance(&world->random, 40))
-                                instance->node_memory[instance->n_node_memory++] =
-                                        (NodeMemory){world->topology->nodes[i].id,
-                                                     random_between(&world->random, 1, 4096) * MIB};
+                        if (world->topology->nodes[i].has_memory && chance(world, 40))
+                                instance->node_memory[instance->n_node_memory++] = (NodeMemory){
+                                        world->topology->nodes[i].id, draw(world, 1, 4096) * MIB};
         }
         if (instance->n_node_memory > 0)
                 return;
-        if (random_chance(random, 40)) {
-                *vec_push(world->arena, &instance->pages) = (PageCount){
-                        .pages = random_chance(random, 3) ? random_bits(random) | 1
-                                                          : random_between(random, 1, 3000)};
+        if (chance(world, 40)) {
+                *vec_push(world->arena, &instance->pages) =
+                        (PageCount){.pages = chance(world, 3) ? random_bits(&world->random) | 1
+                                                              : draw(world, 1, 3000)};
                 return;
         }
         instance->memory_kind = MEMORY_BYTES;
-        instance->memory_bytes =
-                random_between(random, 1, random_chance(random, 30) ? 65536 : 2048) * MIB;
+        instance->memory_bytes = draw(world, 1, chance(world, 30) ? 65536 : 2048) * MIB;
 }
 
 /* Makes some sizes learned. Uses its own random numbers, so that the rest of the world does not change. */
@@ -265,51 +246,46 @@ static void make_learned(World *world) {
 }
 
 static void make_nodes(World *world, InstanceConfig *instance) {
-        Random *random = &world->random;
-
-        if (random_chance(random, 50) && instance->placement != PLACEMENT_BIND)
+        if (chance(world, 50) && instance->placement != PLACEMENT_BIND)
                 return;
         instance->has_nodes = true;
         for (size_t i = 0; i < world->topology->n_nodes; i++)
-                if (world->topology->nodes[i].has_memory && random_chance(random, 50))
+                if (world->topology->nodes[i].has_memory && chance(world, 50))
                         id_set_add(&instance->nodes, world->topology->nodes[i].id);
-        if (id_set_is_empty(&instance->nodes) || random_chance(random, 3))
+        if (id_set_is_empty(&instance->nodes) || chance(world, 3))
                 id_set_add(&instance->nodes, random_node(world)->id);
 }
 
 static void make_instance(World *world, InstanceConfig *instance, size_t i) {
         static const Diag refusal = {.file = "x.conf", .text = "broken"};
-        Random *random = &world->random;
         const Topology *topology = world->topology;
 
         *instance = (InstanceConfig){
                 .name = arena_printf(world->arena, "i%02zu", i),
                 .file = "x.conf",
-                .engine = engine_find(random_chance(random, 20) ? "postgresql" : "generic"),
-                .placement = (Placement) random_between(random, 0, PLACEMENTS - 1),
-                .shortage = random_chance(random, 40) ? SHORTAGE_DEGRADE : SHORTAGE_REFUSE,
-                .priority = (unsigned) random_between(random, 0, 4) * 25,
-                .refusal = random_chance(random, 5) ? &refusal : NULL,
+                .engine = engine_find(chance(world, 20) ? "postgresql" : "generic"),
+                .placement = (Placement) draw(world, 0, PLACEMENTS - 1),
+                .shortage = chance(world, 40) ? SHORTAGE_DEGRADE : SHORTAGE_REFUSE,
+                .priority = (unsigned) draw(world, 0, 4) * 25,
+                .refusal = chance(world, 5) ? &refusal : NULL,
         };
-        if (random_chance(random, 70))
-                instance->unit = arena_printf(world->arena, "u%02zu.service",
-                                              random_chance(random, 85) ? i : i / 2);
+        if (chance(world, 70))
+                instance->unit =
+                        arena_printf(world->arena, "u%02zu.service", chance(world, 85) ? i : i / 2);
         make_amount(world, instance);
         if (instance->n_node_memory == 0)
                 make_nodes(world, instance);
-        instance->n_page_sizes = random_between(random, 1, 3);
+        instance->n_page_sizes = draw(world, 1, 3);
         for (size_t k = 0; k < instance->n_page_sizes; k++)
                 instance->page_sizes[k] =
-                        random_chance(random, 30)
+                        chance(world, 30)
                                 ? 0
-                                : topology->page_sizes[random_between(random, 0,
-                                                                      topology->n_page_sizes - 1)]
+                                : topology->page_sizes[draw(world, 0, topology->n_page_sizes - 1)]
                                           .bytes;
 }
 
 static void make_instances(World *world) {
-        world->config.n_instances = random_between(
-                &world->random, 1, random_chance(&world->random, 50) ? 3 : INSTANCES_MAX);
+        world->config.n_instances = draw(world, 1, chance(world, 50) ? 3 : INSTANCES_MAX);
         world->config.instances =
                 ARENA_ARRAY(world->arena, InstanceConfig, world->config.n_instances);
         for (size_t i = 0; i < world->config.n_instances; i++)
@@ -321,15 +297,13 @@ static void make_instances(World *world) {
 
 /* An earlier grant: for the present demand, whole or in part, or for another demand. */
 static LedgerInstance make_granted(World *world, const InstanceConfig *config) {
-        Random *random = &world->random;
         const Topology *topology = world->topology;
         const DemandInstance *demand = &world->demand->instances[config - world->config.instances];
-        uint64_t size =
-                topology->page_sizes[random_between(random, 0, topology->n_page_sizes - 1)].bytes;
+        uint64_t size = topology->page_sizes[draw(world, 0, topology->n_page_sizes - 1)].bytes;
         bool is_same = demand->n_options > 0 &&
-                       random_chance(random, config->shortage == SHORTAGE_DEGRADE ? 90 : 50);
+                       chance(world, config->shortage == SHORTAGE_DEGRADE ? 90 : 50);
         const DemandOption *option =
-                is_same ? &demand->options[random_between(random, 0, demand->n_options - 1)] : NULL;
+                is_same ? &demand->options[draw(world, 0, demand->n_options - 1)] : NULL;
         LedgerInstance granted = {.name = config->name,
                                   .page_size_bytes = option ? option->page_size_bytes : size,
                                   .pages_wanted = option ? option->pages : 0,
@@ -337,8 +311,8 @@ static LedgerInstance make_granted(World *world, const InstanceConfig *config) {
         uint64_t left = option ? option->pages : UINT64_MAX;
 
         for (size_t i = 0; i < topology->n_nodes && left > 0; i++)
-                if (random_chance(random, 40)) {
-                        uint64_t pages = MIN(left, random_between(random, 1, 500));
+                if (chance(world, 40)) {
+                        uint64_t pages = MIN(left, draw(world, 1, 500));
 
                         *vec_push(world->arena, &granted.grants) =
                                 (NodePages){topology->nodes[i].id, pages};
@@ -353,7 +327,7 @@ static void add_history(World *world, const InstanceConfig *config) {
         LedgerInstance *before = vec_push(world->arena, &world->ledger->instances);
 
         *before = make_granted(world, config);
-        if (random_chance(&world->random, 5)) {
+        if (chance(world, 5)) {
                 before->is_released = true;
                 before->grants.n = 0;
         }
@@ -364,51 +338,46 @@ static void make_used_before(World *world) {
         VEC_FOREACH(pool, &world->ledger->pools) {
                 const Pool *now = topology_pool(world->topology, pool->node, pool->page_size_bytes);
 
-                if (random_chance(&world->random, 90))
+                if (chance(world, 90))
                         pool->others_pages =
-                                random_chance(&world->random, 50)
-                                        ? 0
-                                        : random_between(&world->random, 0, pool_used_pages(now));
+                                chance(world, 50) ? 0 : draw(world, 0, pool_used_pages(now));
         }
 }
 
 /* Earlier rounds: pools with existing and added pages, and instances with grants. */
 static void make_ledger(World *world) {
-        Random *random = &world->random;
-
         world->ledger = ledger_new(world->arena, "boot");
         ledger_observe(world->arena, world->ledger, world->topology, NULL);
-        if (random_chance(random, 40))
+        if (chance(world, 40))
                 return;
         VEC_FOREACH(pool, &world->ledger->pools) {
-                pool->found_pages = random_chance(random, 20)
-                                            ? pool->found_pages + random_between(random, 0, 50)
-                                            : random_between(random, 0, pool->found_pages);
+                pool->found_pages = chance(world, 20) ? pool->found_pages + draw(world, 0, 50)
+                                                      : draw(world, 0, pool->found_pages);
                 pool->set_pages = MAX(pool->set_pages, pool->found_pages);
         }
         ledger_observe(world->arena, world->ledger, world->topology, NULL);
-        if (random_chance(random, 70))
+        if (chance(world, 70))
                 make_used_before(world);
         for (size_t i = 0; i < world->config.n_instances; i++)
-                if (random_chance(random, 40))
+                if (chance(world, 40))
                         add_history(world, &world->config.instances[i]);
 }
 
 static void make_limits(World *world) {
         world->limits = NULL;
-        if (!random_chance(&world->random, 30))
+        if (!chance(world, 30))
                 return;
         world->limits = ARENA_NEW(world->arena, PoolLimits);
         for (size_t i = 0; i < world->topology->n_nodes; i++)
                 for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
                         const Pool *pool = &world->topology->nodes[i].pools[k];
 
-                        if (pool->exists && random_chance(&world->random, 30))
+                        if (pool->exists && chance(world, 30))
                                 *vec_push(world->arena, world->limits) = (PoolLimit){
                                         .node = world->topology->nodes[i].id,
                                         .page_size_bytes = pool->page_size_bytes,
                                         .persistent_pages = pool_persistent_pages(pool) +
-                                                            random_between(&world->random, 0, 200),
+                                                            draw(world, 0, 200),
                                         .reason = {REASON_FRAGMENTED, "in pieces", "reboot"}};
                 }
 }
@@ -416,14 +385,13 @@ static void make_limits(World *world) {
 /* ---- running units ---- */
 
 static MemoryPolicy make_policy(World *world) {
-        MemoryPolicy policy = {.kind = (MemoryPolicyKind) random_between(&world->random,
-                                                                         MEMORY_POLICY_UNKNOWN,
-                                                                         MEMORY_POLICY_INTERLEAVE)};
+        MemoryPolicy policy = {.kind = (MemoryPolicyKind) draw(world, MEMORY_POLICY_UNKNOWN,
+                                                               MEMORY_POLICY_INTERLEAVE)};
 
         if (policy.kind < MEMORY_POLICY_BIND)
                 return policy;
         for (size_t i = 0; i < world->topology->n_nodes; i++)
-                if (random_chance(&world->random, 50))
+                if (chance(world, 50))
                         id_set_add(&policy.nodes, world->topology->nodes[i].id);
         if (id_set_is_empty(&policy.nodes))
                 id_set_add(&policy.nodes, random_node(world)->id);
@@ -433,7 +401,6 @@ static MemoryPolicy make_policy(World *world) {
 /* A random part of the pages in use and reserved. The counts sometimes contradict each other, because the kernel's files
  * are read one after another. */
 static void make_charge(World *world, UnitUse *unit, size_t k) {
-        Random *random = &world->random;
         const Topology *topology = world->topology;
         UnitCharge *charge = vec_push(world->arena, &unit->charges);
 
@@ -441,35 +408,32 @@ static void make_charge(World *world, UnitUse *unit, size_t k) {
                                .used = ARENA_ARRAY(world->arena, NodePages, topology->n_nodes)};
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 uint64_t most = pool_used_pages(&topology->nodes[i].pools[k]);
-                uint64_t pages =
-                        random_chance(random, 50)
-                                ? random_between(random, 0, random_chance(random, 5) ? 100 : most)
-                                : 0;
+                uint64_t pages = chance(world, 50) ? draw(world, 0, chance(world, 5) ? 100 : most)
+                                                   : 0;
 
                 if (pages > 0)
                         charge->used[charge->n_used++] = (NodePages){topology->nodes[i].id, pages};
                 charge->reserved_pages += pages;
         }
-        charge->reserved_pages += random_between(random, 0, topology->page_sizes[k].reserved_pages);
-        if (random_chance(random, 5))
-                charge->reserved_pages = random_between(random, 0, 100);
+        charge->reserved_pages += draw(world, 0, topology->page_sizes[k].reserved_pages);
+        if (chance(world, 5))
+                charge->reserved_pages = draw(world, 0, 100);
 }
 
 static void make_unit(World *world, const char *name, bool is_counted) {
-        Random *random = &world->random;
         UnitUse *unit;
 
         if (unit_use_find(world->use, name))
                 return;
         unit = vec_push(world->arena, &world->use->units);
         *unit = (UnitUse){.unit = name, .is_running = true};
-        if (random_chance(random, 15)) {
+        if (chance(world, 15)) {
                 unit->has_memory_nodes = true;
                 id_set_add(&unit->memory_nodes, random_node(world)->id);
                 id_set_add(&unit->memory_nodes, random_node(world)->id);
         }
         for (size_t k = 0; is_counted && k < world->topology->n_page_sizes; k++)
-                if (random_chance(random, 90))
+                if (chance(world, 90))
                         make_charge(world, unit, k);
 }
 
@@ -479,7 +443,7 @@ static void add_hold(World *world, const char *unit, const LedgerInstance *grant
                 .unit = unit,
                 .run = "",
                 .policy = first ? first->policy : make_policy(world),
-                .is_counted = first ? first->is_counted : random_chance(&world->random, 60),
+                .is_counted = first ? first->is_counted : chance(world, 60),
                 .granted = *granted,
         };
 
@@ -490,21 +454,20 @@ static void add_hold(World *world, const char *unit, const LedgerInstance *grant
 /* The unit runs with the ledger's grant, with another one, or without a hold; or it is about to start; or a reload keeps
  * its earlier grant. */
 static void make_run(World *world, const InstanceConfig *config) {
-        Random *random = &world->random;
         const LedgerInstance *recorded = ledger_instance(world->ledger, config->name);
-        LedgerInstance granted =
-                recorded && random_chance(random, 60) ? *recorded : make_granted(world, config);
+        LedgerInstance granted = recorded && chance(world, 60) ? *recorded
+                                                               : make_granted(world, config);
 
-        if (config->unit && random_chance(random, 40)) {
-                if (random_chance(random, 80))
+        if (config->unit && chance(world, 40)) {
+                if (chance(world, 80))
                         add_hold(world, config->unit, &granted);
                 make_unit(world, config->unit,
                           ledger_hold(world->ledger, config->unit, NULL) &&
                                   ledger_hold(world->ledger, config->unit, NULL)->is_counted);
-        } else if (random_chance(random, 5)) {
+        } else if (chance(world, 5)) {
                 add_hold(world, "", &granted);
                 world->ledger->holds.items[world->ledger->holds.n - 1].is_tentative = true;
-        } else if (config->unit && random_chance(random, 5)) {
+        } else if (config->unit && chance(world, 5)) {
                 *vec_push(world->arena, &world->starting) =
                         (PlanStarting){config->name, config->unit, "", make_policy(world)};
         }
@@ -512,35 +475,33 @@ static void make_run(World *world, const InstanceConfig *config) {
 
 /* A hold of an instance that no longer exists, or belonged to another unit. */
 static void make_left(World *world, size_t i) {
-        const InstanceConfig *like = &world->config.instances[random_between(
-                &world->random, 0, world->config.n_instances - 1)];
+        const InstanceConfig *like =
+                &world->config.instances[draw(world, 0, world->config.n_instances - 1)];
         LedgerInstance granted = make_granted(world, like);
         const char *unit = arena_printf(world->arena, "left%zu.service", i);
 
-        if (random_chance(&world->random, 70))
+        if (chance(world, 70))
                 granted.name = arena_printf(world->arena, "left%zu", i);
-        if (like->unit && random_chance(&world->random, 20))
+        if (like->unit && chance(world, 20))
                 unit = like->unit;
         add_hold(world, unit, &granted);
         make_unit(world, unit, ledger_hold(world->ledger, unit, NULL)->is_counted);
 }
 
 static void make_running(World *world) {
-        Random *random = &world->random;
-
-        if (random_chance(random, 30))
+        if (chance(world, 30))
                 return;
         world->use = ARENA_NEW(world->arena, HostUse);
         for (size_t i = 0; i < world->config.n_instances; i++)
                 make_run(world, &world->config.instances[i]);
         for (size_t i = 0; i < 2; i++)
-                if (random_chance(random, 20))
+                if (chance(world, 20))
                         make_left(world, i);
-        if (random_chance(random, 10)) /* counts are unknown */
+        if (chance(world, 10)) /* counts are unknown */
                 world->use->units.n = 0;
-        world->is_restarted = random_chance(random, 5);
+        world->is_restarted = chance(world, 5);
         ledger_observe(world->arena, world->ledger, world->topology,
-                       random_chance(random, 95) ? world->use : NULL);
+                       chance(world, 95) ? world->use : NULL);
 }
 
 static PlanInput input_of(const World *world) {
@@ -605,27 +566,9 @@ static size_t size_at(const World *world, uint64_t bytes) {
 
 /* Whether the unit runs without a hold. */
 static bool is_assumed(const World *world, const char *unit) {
-        if (!unit || !world->use || !unit_use_is_running(world->use, unit) ||
-            ledger_hold(world->ledger, unit, NULL))
-                return false;
-        VEC_FOREACH(starting, &world->starting)
-                if (text_equals(starting->unit, unit))
-                        return false;
-        return true;
-}
-
-/* The n-th by name. */
-static const DemandInstance *named_demand(const World *world, size_t n) {
-        for (size_t i = 0;; i++) {
-                const DemandInstance *demand = &world->demand->instances[i];
-                size_t n_before = 0;
-
-                for (size_t o = 0; o < world->demand->n_instances; o++)
-                        n_before += strcmp(world->demand->instances[o].config->name,
-                                           demand->config->name) < 0;
-                if (n_before == n)
-                        return demand;
-        }
+        return unit && world->use && unit_use_is_running(world->use, unit) &&
+               !ledger_hold(world->ledger, unit, NULL) &&
+               !VEC_ANY(starting, &world->starting, text_equals(starting->unit, unit));
 }
 
 static LedgerHolds holds_of_all(const World *world) {
@@ -634,9 +577,8 @@ static LedgerHolds holds_of_all(const World *world) {
         VEC_FOREACH(hold, &world->ledger->holds)
                 if (!hold->is_tentative)
                         *vec_push(world->arena, &holds) = *hold;
-        for (size_t n = 0; n < world->demand->n_instances; n++) {
-                const DemandInstance *demand = named_demand(world, n);
-
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) { /* by name */
+                const DemandInstance *demand = planned->demand;
                 const LedgerInstance *known = ledger_instance(world->ledger, demand->config->name);
 
                 if (!demand->config->unit && known) {
@@ -663,26 +605,16 @@ static LedgerHolds holds_of_all(const World *world) {
 }
 
 static bool is_any_bound_to(const World *world, unsigned node, uint64_t bytes) {
-        for (size_t n = 0; n < world->demand->n_instances; n++) {
-                const DemandInstance *demand = &world->demand->instances[n];
-
-                for (size_t o = 0; o < demand->n_options; o++)
-                        if (demand->policy.kind == MEMORY_POLICY_BIND &&
-                            demand->options[o].page_size_bytes == bytes &&
-                            id_set_has(&demand->policy.nodes, node))
-                                return true;
-        }
-        return false;
+        return ARRAY_ANY(demand, world->demand->instances, world->demand->n_instances,
+                         demand->policy.kind == MEMORY_POLICY_BIND &&
+                                 id_set_has(&demand->policy.nodes, node) &&
+                                 ARRAY_ANY(option, demand->options, demand->n_options,
+                                           option->page_size_bytes == bytes));
 }
 
 static uint64_t granted_on(const World *world, const LedgerInstance *granted, unsigned node,
                            size_t k) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(grant, &granted->grants)
-                if (grant->node == node && size_at(world, granted->page_size_bytes) == k)
-                        pages += grant->pages;
-        return pages;
+        return size_at(world, granted->page_size_bytes) == k ? ledger_pages_on(granted, node) : 0;
 }
 
 /* Pages for running units, and for instances beyond these, less those that are in use. */
@@ -737,16 +669,15 @@ static void compute_oracle(World *world) {
         }
 }
 
+static uint64_t naive_amount(const Amount *amount, const Node *node) {
+        return amount->is_share ? node->memory_bytes / 10000 * amount->hundredths +
+                                          node->memory_bytes % 10000 * amount->hundredths / 10000
+                                : amount->bytes;
+}
+
 /* KeepFree= of a node, as documented. */
 static uint64_t naive_keep(const World *world, const Node *node) {
-        const HostConfig *host = &world->config.host;
-        uint64_t share = host->keep_free.hundredths;
-        uint64_t keep = host->keep_free.is_share
-                                ? node->memory_bytes / 10000 * share +
-                                          node->memory_bytes % 10000 * share / 10000
-                                : host->keep_free.bytes;
-
-        return MAX(keep, 64 * MIB);
+        return MAX(naive_amount(&world->config.host.keep_free, node), 64 * MIB);
 }
 
 /* The memory of a node for new pages. */
@@ -793,12 +724,10 @@ static uint64_t new_bytes(const World *world, const Books *books, size_t i) {
 }
 
 static const PoolLimit *limit_of(const World *world, size_t i, size_t k) {
-        if (world->limits)
-                VEC_FOREACH(limit, world->limits)
-                        if (limit->node == world->topology->nodes[i].id &&
-                            size_at(world, limit->page_size_bytes) == k)
-                                return limit;
-        return NULL;
+        return world->limits ? VEC_FIND(limit, world->limits,
+                                        limit->node == world->topology->nodes[i].id &&
+                                                size_at(world, limit->page_size_bytes) == k)
+                             : NULL;
 }
 
 /* Whether PAGES more can be granted, by granting them. */
@@ -851,12 +780,7 @@ static bool is_automatic(const World *world, size_t n) {
 
 /* The share of node I for learned sizes, as documented, less the pages that running units with such a size keep. */
 static uint64_t naive_share(const World *world, const Books *books, size_t i) {
-        const Node *node = &world->topology->nodes[i];
-        const Amount *amount = &world->config.host.auto_memory;
-        uint64_t share = amount->is_share
-                                 ? node->memory_bytes / 10000 * amount->hundredths +
-                                           node->memory_bytes % 10000 * amount->hundredths / 10000
-                                 : amount->bytes;
+        uint64_t share = naive_amount(&world->config.host.auto_memory, &world->topology->nodes[i]);
 
         for (size_t n = 0; n < world->plan->n_instances; n++)
                 for (size_t k = 0; is_automatic(world, n) && k < world->topology->n_page_sizes; k++)
@@ -994,11 +918,9 @@ static void enter_grants(const World *world, Books *books, size_t n) {
 }
 
 static bool is_wanted(const DemandInstance *demand, const LedgerInstance *granted) {
-        for (size_t o = 0; granted && o < demand->n_options; o++)
-                if (demand->options[o].page_size_bytes == granted->page_size_bytes &&
-                    demand->options[o].pages == granted->pages_wanted)
-                        return true;
-        return false;
+        return granted && ARRAY_ANY(option, demand->options, demand->n_options,
+                                    option->page_size_bytes == granted->page_size_bytes &&
+                                            option->pages == granted->pages_wanted);
 }
 
 /* Whether CONFIG inherits a hold of its unit whose instance no longer exists: the first instance with the same demand and
@@ -1006,18 +928,15 @@ static bool is_wanted(const DemandInstance *demand, const LedgerInstance *grante
 static bool is_heir(const World *world, const InstanceConfig *config, const LedgerHold *hold) {
         const char *first = NULL, *alike = NULL;
 
-        for (size_t n = world->demand->n_instances; n > 0; n--) {
-                const DemandInstance *demand = named_demand(world, n - 1);
-                const char *name = demand->config->name;
+        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) { /* by name */
+                const char *name = planned->demand->config->name;
 
-                if (!text_equals(demand->config->unit, hold->unit) ||
+                if (!text_equals(planned->demand->config->unit, hold->unit) ||
                     ledger_hold(world->ledger, hold->unit, name))
                         continue;
-                first = name;
-                for (size_t o = 0; o < demand->n_options; o++)
-                        if (demand->options[o].page_size_bytes == hold->granted.page_size_bytes &&
-                            demand->options[o].pages == hold->granted.pages_wanted)
-                                alike = name;
+                first = first ? first : name;
+                if (!alike && is_wanted(planned->demand, &hold->granted))
+                        alike = name;
         }
         return text_equals(alike ? alike : first, config->name);
 }
@@ -1265,13 +1184,8 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
 
 /* Whether cover is made for it. */
 static bool is_worth_covering(const Wrongs *wrongs) {
-        for (size_t s = 0; s < wrongs->n_starters; s++)
-                if (wrongs->lacks[s].pages > 0)
-                        return true;
-        VEC_FOREACH(exposure, &wrongs->coming)
-                if (exposure->pages > wrongs->unknown)
-                        return true;
-        return false;
+        return ARRAY_ANY(lack, wrongs->lacks, wrongs->n_starters, lack->pages > 0) ||
+               VEC_ANY(exposure, &wrongs->coming, exposure->pages > wrongs->unknown);
 }
 
 /* The cover that was added. The rest could not be given back, because it may be reserved. */
@@ -1499,10 +1413,7 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n, 
 }
 
 static bool has_part(const World *world, const Parts *parts, size_t n) {
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                if (parts->pages[n][i] > 0)
-                        return true;
-        return false;
+        return ARRAY_ANY(pages, parts->pages[n], world->topology->n_nodes, *pages > 0);
 }
 
 /* Whether the part can be completed on its nodes. */
@@ -1535,11 +1446,10 @@ static uint64_t naive_shortage(const World *world, const Node *node) {
 
 /* Pages of the size of index K on the node of index I. */
 static uint64_t planned_on(const World *world, const PlanInstance *planned, size_t i, size_t k) {
-        for (size_t g = 0; size_at(world, planned->page_size_bytes) == k && g < planned->n_grants;
-             g++)
-                if (planned->grants[g].node == world->topology->nodes[i].id)
-                        return planned->grants[g].pages;
-        return 0;
+        const NodePages *grant =
+                node_pages_find(planned->grants, planned->n_grants, world->topology->nodes[i].id);
+
+        return grant && size_at(world, planned->page_size_bytes) == k ? grant->pages : 0;
 }
 
 /* The instance keeps its part, except on a node that is short: there only what its unit keeps. */
@@ -1787,19 +1697,18 @@ static bool is_same_reason(const Reason *a, const Reason *b) {
 }
 
 static void require_same(const World *world, const Plan *a, const Plan *b, const char *when) {
-        for (size_t n = 0; n < a->n_instances; n++) {
-                const char *name = a->instances[n].demand->config->name;
+        ARRAY_FOREACH(first, a->instances, a->n_instances) {
+                const char *name = first->demand->config->name;
+                const PlanInstance *second = plan_find(b, name);
+                const char *had = grants_text(world->arena, a, name);
+                const char *has = grants_text(world->arena, b, name);
 
                 REQUIRE(world,
-                        text_equals(grants_text(world->arena, a, name),
-                                    grants_text(world->arena, b, name)) &&
-                                (plan_find(a, name)->n_grants == 0 ||
-                                 plan_find(a, name)->page_size_bytes ==
-                                         plan_find(b, name)->page_size_bytes) &&
-                                is_same_reason(&plan_find(a, name)->reason,
-                                               &plan_find(b, name)->reason),
-                        "%s: %s has %s, then %s", when, name, grants_text(world->arena, a, name),
-                        grants_text(world->arena, b, name));
+                        text_equals(had, has) &&
+                                (first->n_grants == 0 ||
+                                 first->page_size_bytes == second->page_size_bytes) &&
+                                is_same_reason(&first->reason, &second->reason),
+                        "%s: %s has %s, then %s", when, name, had, has);
         }
 }
 
@@ -1818,10 +1727,9 @@ static void shuffle(Random *random, void *items, size_t n, size_t size) {
 
 /* Whether pages are reserved, or units run: these pages are attributed to nodes from the first one on. */
 static bool has_promises(const World *world) {
-        for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                if (world->topology->page_sizes[k].reserved_pages > 0)
-                        return true;
-        return world->ledger->holds.n > 0 || (world->use && world->use->units.n > 0);
+        return ARRAY_ANY(size, world->topology->page_sizes, world->topology->n_page_sizes,
+                         size->reserved_pages > 0) ||
+               world->ledger->holds.n > 0 || (world->use && world->use->units.n > 0);
 }
 
 /* The plan does not depend on the order of instances and nodes. */
@@ -1849,21 +1757,15 @@ static void check_order_of_input(const World *world) {
 }
 
 static bool gives_back(const Plan *plan) {
-        for (size_t p = 0; p < plan->n_pools; p++)
-                if (plan->pools[p].to_pages < plan->pools[p].from_pages)
-                        return true;
-        return false;
+        return ARRAY_ANY(pool, plan->pools, plan->n_pools, pool->to_pages < pool->from_pages);
 }
 
 /* Whether an instance that had a part is now complete, perhaps with another page size. It then keeps no pages before its
  * turn any more. */
 static bool leaves_part(const World *world) {
-        ARRAY_FOREACH(planned, world->plan->instances, world->plan->n_instances) {
-                if (planned->reason.kind == REASON_NONE && part_before(world, planned) &&
-                    !is_held(world, planned))
-                        return true;
-        }
-        return false;
+        return ARRAY_ANY(planned, world->plan->instances, world->plan->n_instances,
+                         planned->reason.kind == REASON_NONE && part_before(world, planned) &&
+                                 !is_held(world, planned));
 }
 
 /* Whether an instance without a unit gets fewer pages than are attributed to it. The rest is attributed to others from
@@ -1895,12 +1797,10 @@ static bool loses_unitless(const World *world) {
 
 /* Whether a node that is short has surplus pages, which become persistent before they are given back. */
 static bool has_surplus_where_short(const World *world) {
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                        if (world->topology->nodes[i].pools[k].surplus_pages > 0 &&
-                            naive_shortage(world, &world->topology->nodes[i]) > 0)
-                                return true;
-        return false;
+        return ARRAY_ANY(node, world->topology->nodes, world->topology->n_nodes,
+                         naive_shortage(world, node) > 0 &&
+                                 ARRAY_ANY(pool, node->pools, world->topology->n_page_sizes,
+                                           pool->surplus_pages > 0));
 }
 
 /* A plan that is applied and made again has nothing left to do. If pages were given back, another instance may use that
