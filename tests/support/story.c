@@ -3,6 +3,17 @@
 
 #include "base/size.h"
 
+enum { VERBS_MAX = 256 /* in one program */ };
+
+static const StoryVerb *registered[VERBS_MAX];
+static size_t n_registered;
+
+void story_register(const StoryVerb *verb) {
+        if (n_registered == VERBS_MAX)
+                abort();
+        registered[n_registered++] = verb;
+}
+
 const char *story_yes(bool is_so) {
         return is_so ? "yes" : "no";
 }
@@ -100,6 +111,14 @@ static const char *updated(Arena *arena, const char *text, const char *expected,
         return out.string;
 }
 
+static const StoryVerb *find_verb(const char *file, const char *word) {
+        for (size_t i = 0; i < n_registered; i++)
+                if (text_equals(registered[i]->file, file) &&
+                    text_has_word(registered[i]->words, word))
+                        return registered[i];
+        return NULL;
+}
+
 /* Returns the line as it should be. */
 static const char *tell(const StoryTeller *teller, void *context, const char *text) {
         static const char *const relations[] = {" -> ", " ~> ", " !> "};
@@ -113,15 +132,13 @@ static const char *tell(const StoryTeller *teller, void *context, const char *te
         line.rest = strchr(rest, ' ') ? strchr(rest, ' ') + 1 : "";
         while (n < STORY_WORDS_MAX - 1 && (line.words[n] = text_next_word(line.arena, &rest, " ")))
                 n++;
-        const StoryVerb *verb = teller->verbs, *end = verb + teller->n_verbs;
+        const StoryVerb *verb = find_verb(teller->file, line.words[0]);
 
-        while (verb < end && !text_equals(verb->name, line.words[0]))
-                verb++;
-        assert_true(verb < end || teller->otherwise);
-        answer = (verb < end ? verb->perform : teller->otherwise)(context, &line);
+        assert_true(verb || teller->otherwise);
+        answer = (verb ? verb->perform : teller->otherwise)(context, &line);
         answer = answer && *answer ? answer : "(none)";
         if (!at) {
-                if (teller->silent && verb == end)
+                if (teller->silent && !verb)
                         assert_text(answer, teller->silent);
                 return text;
         }
@@ -140,7 +157,7 @@ static const char *tell(const StoryTeller *teller, void *context, const char *te
 
 static void *begin_story(const StoryTeller *teller) {
         Arena *arena = arena_new();
-        Arena **context = (Arena **) arena_alloc(arena, teller->size);
+        Arena **context = (Arena **) arena_alloc(arena, MAX(teller->size, sizeof(arena)));
 
         *context = arena;
         if (teller->begin)

@@ -25,33 +25,50 @@ typedef struct StoryLine {
 } StoryLine;
 
 typedef struct StoryVerb {
-        const char *name;
+        const char *file;  /* with the test of the stories */
+        const char *words; /* the verb's names, separated by spaces */
         const char *(*perform)(void *context, const StoryLine *line);
 } StoryVerb;
 
 typedef struct StoryTeller {
-        size_t size; /* of the context, which begins with the story's arena; the rest is 0 at first */
+        const char *file; /* whose verbs the stories have */
+        size_t size; /* of the context, which begins with the story's arena; the rest is 0 at first; 0: no context */
         void (*begin)(void *context); /* these may be NULL */
         void (*end)(void *context);
         void (*check)(void *context); /* after each line */
-        const StoryVerb *verbs;
-        size_t n_verbs;
         /* Performs all other verbs. Their answer is `silent`, unless the line has another one; NULL: any. */
         const char *(*otherwise)(void *context, const StoryLine *line);
         const char *silent;
 } StoryTeller;
 
+void story_register(const StoryVerb *verb);
+
 /* PATH: below tests/, without ".stories". */
 void story_tell(const char *path, const StoryTeller *teller);
 
-/* A test of stories whose lines are independent, so that the verbs need no context. */
-#define STORY_TEST(name, path, ...)                                                            \
-        TEST(name) {                                                                           \
-                static const StoryVerb verbs[] = {__VA_ARGS__};                                \
-                static const StoryTeller teller = {                                            \
-                        .size = sizeof(Arena *), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)}; \
-                                                                                               \
-                story_tell(path, &teller);                                                     \
+/* A function that performs the verbs WORDS in the stories of this file, whose context is PARAMETER. Verbs register
+ * themselves before main(). */
+#define STORY_VERB(name, words, Type, parameter)                                  \
+        static const char *name(Type *parameter, const StoryLine *line);          \
+        static const char *perform_##name(void *context, const StoryLine *line) { \
+                return name(context, line);                                       \
+        }                                                                         \
+        __attribute__((constructor)) static void register_##name(void) {          \
+                static const StoryVerb verb = {__FILE__, words, perform_##name};  \
+                                                                                  \
+                story_register(&verb);                                            \
+        }                                                                         \
+        static const char *name(Type *parameter UNUSED, const StoryLine *line UNUSED)
+
+/* Of stories whose lines are independent. */
+#define PLAIN_VERB(name, words) STORY_VERB(name, words, void, context)
+
+/* A test of stories. The arguments after PATH are members of the StoryTeller. */
+#define STORY_TEST(name, path, ...)                                                \
+        TEST(name) {                                                               \
+                static const StoryTeller teller = {.file = __FILE__, __VA_ARGS__}; \
+                                                                                   \
+                story_tell(path, &teller);                                         \
         }
 
 const char *story_yes(bool is_so);

@@ -25,15 +25,9 @@ void tree_story_end(void *context);
 /* Performs the verbs above. */
 const char *tree_story_perform(void *context, const StoryLine *line);
 
-#define TREE_STORY_TEST(name, path, ...)                                             \
-        TEST(name) {                                                                 \
-                static const StoryVerb verbs[] = {__VA_ARGS__};                      \
-                static const StoryTeller teller = {.size = sizeof(TreeStory),        \
-                                                   .begin = tree_story_begin,        \
-                                                   .end = tree_story_end,            \
-                                                   .verbs = verbs,                   \
-                                                   .n_verbs = ARRAY_LEN(verbs),      \
-                                                   .otherwise = tree_story_perform}; \
-                                                                                     \
-                story_tell(path, &teller);                                           \
-        }
+#define TREE_VERB(name, words) STORY_VERB(name, words, TreeStory, story)
+
+/* Members of the StoryTeller. */
+#define TREE_TELLER                                                                  \
+        .size = sizeof(TreeStory), .begin = tree_story_begin, .end = tree_story_end, \
+        .otherwise = tree_story_perform

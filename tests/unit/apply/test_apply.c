@@ -99,6 +99,8 @@ typedef struct Story {
         bool is_after;
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 static void begin_story(void *context) {
         Story *story = context;
 
@@ -121,13 +123,12 @@ static unsigned node_at(const StoryLine *line) {
         return (unsigned) story_number_at(line, 1);
 }
 
-static const char *do_config(void *context, const StoryLine *line) {
-        ((Story *) context)->config = line->rest;
+VERB(do_config, "config") {
+        story->config = line->rest;
         return NULL;
 }
 
-static const char *do_pool(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_pool, "ours pool surplus") {
         const Tree *tree = story->tree;
         bool is_large = text_equals(line->words[2], "1G");
         uint64_t pages = story_number_at(line, 3);
@@ -143,20 +144,19 @@ static const char *do_pool(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_running(void *context, const StoryLine *line) {
-        text_printf(&((Story *) context)->running, "%s %s\n", line->words[0], line->rest);
+VERB(do_running, "hold unit") {
+        text_printf(&story->running, "%s %s\n", line->words[0], line->rest);
         return NULL;
 }
 
 /* Memory is too fragmented for more pages of 2M. */
-static const char *do_fragmented(void *context, const StoryLine *line) {
-        *vec_push(line->arena, &((Story *) context)->limits) =
+VERB(do_fragmented, "fragmented") {
+        *vec_push(line->arena, &story->limits) =
                 (PoolLimit){.page_size_bytes = 2 * MIB, .reason = {.kind = REASON_FRAGMENTED}};
         return NULL;
 }
 
-static const char *do_number(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_number, "most reserved room") {
         uint64_t n = story_number_at(line, 1);
 
         if (text_equals(line->words[0], "most"))
@@ -168,9 +168,7 @@ static const char *do_number(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_after_write(void *context, const StoryLine *line) {
-        Story *story = context;
-
+VERB(do_after_write, "after-write") {
         story->is_after = true;
         assert_int_equal(sscanf(line->rest, "reserved=%" SCNu64 " surplus=%" SCNu64,
                                 &story->reserved_after, &story->surplus_after),
@@ -178,8 +176,8 @@ static const char *do_after_write(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_file(void *context, const StoryLine *line) {
-        const Tree *tree = ((Story *) context)->tree;
+VERB(do_file, "read remove write") {
+        const Tree *tree = story->tree;
 
         if (text_equals(line->words[0], "read"))
                 return tree_read(tree, line->words[1]);
@@ -193,8 +191,7 @@ static const char *do_file(void *context, const StoryLine *line) {
 
 /* ---- what is done ---- */
 
-static const char *do_plan(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_plan, "plan") {
         Arena *arena = line->arena;
         const Config *config = story->config ? config_line(arena, "%s", story->config)
                                              : config_make(arena, NULL);
@@ -230,21 +227,17 @@ static const char *operation_text(const Story *story) {
                             operation->is_adopting_surplus ? " of all nodes" : "");
 }
 
-static const char *do_next(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
-
+VERB(do_next, "next") {
         return apply_next(story->apply, 0, &story->operation) ? operation_text(story) : "-";
 }
 
-static const char *do_perform(void *context, const StoryLine *line UNUSED) {
-        const Story *story = context;
+VERB(do_perform, "perform") {
         int r = apply_perform(story->tree->root, &story->operation);
 
         return r < 0 ? strerrorname_np(-r) : "ok";
 }
 
-static const char *do_done(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_done, "done") {
         int error = 0;
 
         while (line->words[1] && !text_equals(strerrorname_np(error), line->words[1]))
@@ -271,8 +264,7 @@ static void react(Story *story) {
         add_surplus(story->tree, operation->node, story->surplus_after);
 }
 
-static const char *do_all(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_all, "all") {
         Text trace = text_in(line->arena);
 
         while (apply_next(story->apply, 0, &story->operation)) {
@@ -285,22 +277,19 @@ static const char *do_all(void *context, const StoryLine *line) {
         return text_string(&trace);
 }
 
-static const char *do_stop_early(void *context, const StoryLine *line UNUSED) {
-        apply_stop_early(((Story *) context)->apply);
+VERB(do_stop_early, "stop-early") {
+        apply_stop_early(story->apply);
         return NULL;
 }
 
 /* ---- what came of it ---- */
 
-static const char *do_text(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_text, "path text") {
         return text_equals(line->words[0], "path") ? story->operation.path : story->operation.text;
 }
 
 /* "NODE SIZE: 37 pages, demoted 1, write 0, ENOENT, finished; ..." */
-static const char *do_results(void *context, const StoryLine *line) {
-        const Story *story = context;
+VERB(do_results, "results") {
         Text text = text_in(line->arena);
         size_t n;
         const ApplyResult *results = apply_results(story->apply, &n);
@@ -323,8 +312,7 @@ static const char *do_results(void *context, const StoryLine *line) {
 }
 
 /* The limits for the next plan, of pools that stay below their targets. */
-static const char *do_limits(void *context, const StoryLine *line) {
-        const Story *story = context;
+VERB(do_limits, "limits") {
         Text text = text_in(line->arena);
         const PoolLimits limits = apply_limits(
                 line->arena, story->apply, probe_topology(story->tree->root, line->arena, NULL));
@@ -339,41 +327,19 @@ static const char *do_limits(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_progress(void *context, const StoryLine *line) {
+VERB(do_progress, "progress") {
         uint64_t done, all;
 
-        apply_progress(((Story *) context)->apply, &done, &all);
+        apply_progress(story->apply, &done, &all);
         return arena_printf(line->arena, "%" PRIu64 " of %" PRIu64, done, all);
 }
 
-static const char *do_adopted(void *context, const StoryLine *line) {
-        return story_number(line, apply_adopted_bytes(((Story *) context)->apply));
+VERB(do_adopted, "adopted") {
+        return story_number(line, apply_adopted_bytes(story->apply));
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {
-                {"adopted", do_adopted}, {"after-write", do_after_write},
-                {"all", do_all},         {"config", do_config},
-                {"done", do_done},       {"fragmented", do_fragmented},
-                {"hold", do_running},    {"limits", do_limits},
-                {"most", do_number},     {"next", do_next},
-                {"ours", do_pool},       {"path", do_text},
-                {"perform", do_perform}, {"plan", do_plan},
-                {"pool", do_pool},       {"progress", do_progress},
-                {"read", do_file},       {"remove", do_file},
-                {"reserved", do_number}, {"results", do_results},
-                {"room", do_number},     {"stop-early", do_stop_early},
-                {"surplus", do_pool},    {"text", do_text},
-                {"unit", do_running},    {"write", do_file},
-        };
-        static const StoryTeller teller = {.size = sizeof(Story),
-                                           .begin = begin_story,
-                                           .end = end_story,
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/apply/apply", &teller);
-}
+STORY_TEST(stories, "unit/apply/apply", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
 
 TREE_TEST(missing_attribute) {
         const ApplyOperation operation = {.path = "/sys/none", .text = "1"};

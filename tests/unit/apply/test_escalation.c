@@ -152,7 +152,7 @@ static const char *escalated(Arena *arena, const Kernel *before) {
         return text_string(&text);
 }
 
-static const char *do_escalate(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_escalate, "escalate") {
         EscalationOptions options = {!story_has_word(line, "without-compact"),
                                      !story_has_word(line, "without-reclaim"),
                                      story_has_word(line, "drop"), UINT64_MAX};
@@ -193,7 +193,7 @@ static const char *do_escalate(void *context UNUSED, const StoryLine *line) {
         return escalated(line->arena, &kernel);
 }
 
-STORY_TEST(stories, "unit/apply/escalation", {"escalate", do_escalate})
+STORY_TEST(stories, "unit/apply/escalation")
 
 /* After a slice that took about the expected time, the next one has the same size; after a quick slice eight times
  * that, after a slow one a quarter, but at least one page. */

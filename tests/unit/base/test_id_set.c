@@ -3,7 +3,7 @@
 #include "base/id_set.h"
 #include "support/story.h"
 
-static const char *do_set(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_set, "set") {
         IdSet set = {}, before;
 
         id_set_add(&set, 7);
@@ -21,7 +21,7 @@ static const char *do_set(void *context UNUSED, const StoryLine *line) {
                             (unsigned) id_set_count(&set));
 }
 
-STORY_TEST(stories, "unit/base/id_set", {"set", do_set})
+STORY_TEST(stories, "unit/base/id_set")
 
 TEST(members) {
         static const unsigned members[] = {0, 1, 63, 64, 65, 127, 128, 1000, 1023};

@@ -10,7 +10,7 @@ enum { UNTOUCHED = 4711 };
 
 /* ---- stories ---- */
 
-static const char *do_number(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_number, "bytes duration percent u64") {
         static const struct {
                 const char *name;
                 int (*parse)(const char *, uint64_t *);
@@ -29,7 +29,7 @@ static const char *do_number(void *context UNUSED, const StoryLine *line) {
         return r < 0 ? strerrorname_np(-r) : story_number(line, value);
 }
 
-static const char *do_boolean(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_boolean, "boolean") {
         const char *text = story_unescape(line->arena, line->rest);
         bool first = false, second = true;
         int r = parse_boolean(text, &first);
@@ -39,7 +39,7 @@ static const char *do_boolean(void *context UNUSED, const StoryLine *line) {
         return r < 0 ? strerrorname_np(-r) : story_yes(first);
 }
 
-static const char *do_format(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_format, "count page-size size span") {
         static const struct {
                 const char *name;
                 char *(*format)(Arena *, uint64_t);
@@ -56,9 +56,7 @@ static const char *do_format(void *context UNUSED, const StoryLine *line) {
         return NULL;
 }
 
-STORY_TEST(stories, "unit/base/size", {"boolean", do_boolean}, {"bytes", do_number},
-           {"count", do_format}, {"duration", do_number}, {"page-size", do_format},
-           {"percent", do_number}, {"size", do_format}, {"span", do_format}, {"u64", do_number})
+STORY_TEST(stories, "unit/base/size")
 
 TEST(format_page_count) {
         assert_text(format_page_count(arena, 1081, 2 * MIB), "1,081 pages of 2M");

@@ -29,6 +29,8 @@ typedef struct Case {
         TestFile files[FILES_MAX];
 } Case;
 
+#define VERB(name, words) STORY_VERB(name, words, Case, c)
+
 #define ONE_NODE "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
 
 #define PG       "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
@@ -314,20 +316,18 @@ static const Finding *find(const FindingList *list, const char *id) {
 /* Each rule has a story without a finding and one with a finding. */
 static bool has_story[RULE_KINDS][2];
 
-static const char *do_file(void *context, const StoryLine *line) {
-        return story_change_files(line, ((Case *) context)->files, FILES_MAX);
+VERB(do_file, "file no-file") {
+        return story_change_files(line, c->files, FILES_MAX);
 }
 
-static const char *do_looked(void *context, const StoryLine *line) {
-        Case *c = context;
-
+VERB(do_looked, "looked") {
         c->outcome = text_equals(line->words[1], "fell-back") ? OUTCOME_FELL_BACK : OUTCOME_IN_USE;
         return NULL;
 }
 
 /* The text of the finding. */
-static const char *do_rule(void *context, const StoryLine *line) {
-        const Findings findings = judge(line->arena, context);
+VERB(do_rule, "rule") {
+        const Findings findings = judge(line->arena, c);
         const Finding *finding = find(&findings.list, line->words[1]);
 
         for (size_t i = 0; i < RULE_KINDS; i++)
@@ -337,17 +337,17 @@ static const char *do_rule(void *context, const StoryLine *line) {
         return finding ? diag_format(line->arena, &finding->diag) : NULL;
 }
 
-static const char *do_idle(void *context, const StoryLine *line) {
+VERB(do_idle, "idle") {
         OtherFindings others;
 
-        judge_and_look(line->arena, context, &others);
+        judge_and_look(line->arena, c, &others);
         return others.idle;
 }
 
-static const char *do_access(void *context, const StoryLine *line) {
+VERB(do_access, "access") {
         OtherFindings others;
 
-        judge_and_look(line->arena, context, &others);
+        judge_and_look(line->arena, c, &others);
         return *others.access ? others.access : NULL;
 }
 
@@ -386,13 +386,8 @@ static const char *set_text(void *context, const StoryLine *line) {
 }
 
 TEST(each_rule) {
-        static const StoryVerb verbs[] = {{"file", do_file},     {"no-file", do_file},
-                                          {"access", do_access}, {"idle", do_idle},
-                                          {"looked", do_looked}, {"rule", do_rule}};
-        static const StoryTeller teller = {.size = sizeof(Case),
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs),
-                                           .otherwise = set_text};
+        static const StoryTeller teller = {
+                .file = __FILE__, .size = sizeof(Case), .otherwise = set_text};
 
         story_tell("unit/check/rules", &teller);
         for (size_t i = 0; i < RULE_KINDS; i++)

@@ -19,22 +19,23 @@ typedef struct Found {
         Text segments; /* an empty one: not known */
 } Found;
 
+#define VERB(name, words) STORY_VERB(name, words, Found, found)
+
 static void begin_story(void *context) {
         ((Found *) context)->segments = text_in(*(Arena **) context);
 }
 
-static const char *do_file(void *context, const StoryLine *line) {
-        return story_change_files(line, ((Found *) context)->files, FILES_MAX);
+VERB(do_file, "file") {
+        return story_change_files(line, found->files, FILES_MAX);
 }
 
-static const char *do_config(void *context, const StoryLine *line) {
-        ((Found *) context)->config = line->rest;
+VERB(do_config, "config") {
+        found->config = line->rest;
         return NULL;
 }
 
 /* COMMAND UNIT ARGUMENT...; "process-elsewhere": in another root directory, with 3G at its peak. */
-static const char *do_process(void *context, const StoryLine *line) {
-        Found *found = context;
+VERB(do_process, "process process-elsewhere") {
         Process process = {.pid = 4711 + found->processes.n,
                            .command = line->words[1],
                            .unit = story_unescape(line->arena, line->words[2])};
@@ -48,8 +49,8 @@ static const char *do_process(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_segment(void *context, const StoryLine *line) {
-        text_printf(&((Found *) context)->segments, "%s\n", line->rest);
+VERB(do_segment, "segment") {
+        text_printf(&found->segments, "%s\n", line->rest);
         return NULL;
 }
 
@@ -83,11 +84,11 @@ static void assert_accepted(Arena *arena, const Suggestion *suggestion) {
 }
 
 /* "TITLE (ENGINE, UNIT) at PLACE: PATH, PAGES pages", or the file that describes it, or why it is not proposed. */
-static const char *do_suggest(void *context, const StoryLine *line) {
-        const Suggestions found = suggest_for(line->arena, context);
+VERB(do_suggest, "suggest") {
+        const Suggestions suggestions = suggest_for(line->arena, found);
         Text text = text_in(line->arena);
 
-        ARRAY_FOREACH(each, found.items, found.n) {
+        ARRAY_FOREACH(each, suggestions.items, suggestions.n) {
                 text_printf(&text, "%s%s (%s, %s) at %s: ", text.length > 0 ? "; " : "",
                             each->title, each->engine->name, each->unit ? each->unit : "-",
                             each->found);
@@ -104,24 +105,11 @@ static const char *do_suggest(void *context, const StoryLine *line) {
 }
 
 /* The drop-in of the first one. */
-static const char *do_text(void *context, const StoryLine *line) {
-        const Suggestions found = suggest_for(line->arena, context);
+VERB(do_text, "text") {
+        const Suggestions suggestions = suggest_for(line->arena, found);
 
-        assert_true(found.n > 0);
-        return found.items[0].text;
+        assert_true(suggestions.n > 0);
+        return suggestions.items[0].text;
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {
-                {"config", do_config},   {"file", do_file},
-                {"process", do_process}, {"process-elsewhere", do_process},
-                {"segment", do_segment}, {"suggest", do_suggest},
-                {"text", do_text},
-        };
-        static const StoryTeller teller = {.size = sizeof(Found),
-                                           .begin = begin_story,
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/check/suggest", &teller);
-}
+STORY_TEST(stories, "unit/check/suggest", .size = sizeof(Found), .begin = begin_story)

@@ -30,14 +30,15 @@ typedef struct Texts {
         const char *host, *release;
 } Texts;
 
+#define VERB(name, words) STORY_VERB(name, words, Texts, texts)
+
 /* ---- what there is ---- */
 
-static const char *do_file(void *context, const StoryLine *line) {
-        return story_change_files(line, ((Texts *) context)->files, FILES_MAX);
+VERB(do_file, "file link unreadable no-file") {
+        return story_change_files(line, texts->files, FILES_MAX);
 }
 
-static const char *do_conf(void *context, const StoryLine *line) {
-        Texts *texts = context;
+VERB(do_conf, "conf") {
         size_t i = 0;
 
         while (i < texts->n_texts && !text_equals(texts->names[i], line->words[1]))
@@ -49,9 +50,7 @@ static const char *do_conf(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_set(void *context, const StoryLine *line) {
-        Texts *texts = context;
-
+VERB(do_set, "no-files no-config config host release") {
         if (text_equals(line->words[0], "host"))
                 texts->host = story_text(line, 0);
         else if (text_equals(line->words[0], "release"))
@@ -106,8 +105,7 @@ static const char *demand_text(Arena *arena, const DemandInstance *demand) {
         return text_string(&text);
 }
 
-static const char *do_demand(void *context, const StoryLine *line) {
-        const Texts *texts = context;
+VERB(do_demand, "demand") {
         const Demand *demand =
                 demand_compute(line->arena, config_of(texts), topology_of(texts), NULL);
 
@@ -118,8 +116,8 @@ static const char *do_demand(void *context, const StoryLine *line) {
 }
 
 /* "dropins": the units; "dropin UNIT": the text, which has expected lines only. */
-static const char *do_dropin(void *context, const StoryLine *line) {
-        const Config *config = config_of(context);
+VERB(do_dropin, "dropins dropin") {
+        const Config *config = config_of(texts);
         const DropinInput input = {
                 .config = config, .ctl = "/usr/bin/hugeplanctl", .has_group = true};
         const Dropins dropins = dropins_make(line->arena, &input);
@@ -158,9 +156,9 @@ static const char *line_text(Arena *arena, const KernelLine *line) {
         return text_strip(arena, text_string(&text));
 }
 
-static const char *do_line(void *context, const StoryLine *line) {
+VERB(do_line, "line remedy") {
         const KernelLine *read =
-                kernel_line_read(line->arena, line->rest, "/proc/cmdline", topology_of(context));
+                kernel_line_read(line->arena, line->rest, "/proc/cmdline", topology_of(texts));
 
         if (text_equals(line->words[0], "line"))
                 return line_text(line->arena, read);
@@ -185,9 +183,9 @@ static const char *advice_text(Arena *arena, const KernelAdvice *advice) {
 }
 
 /* For the present command line. */
-static const char *do_advice(void *context, const StoryLine *line) {
-        const Config *config = config_of(context);
-        Topology *topology = topology_of(context);
+VERB(do_advice, "advice") {
+        const Config *config = config_of(texts);
+        Topology *topology = topology_of(texts);
         const Topology *boot = kernel_args_boot_topology(line->arena, topology);
 
         topology->kernel_command_line = *line->rest ? line->rest : NULL;
@@ -226,9 +224,7 @@ static const char *unit_text(Arena *arena, const UnitFile *unit) {
         return text_string(&text);
 }
 
-static const char *do_unit(void *context, const StoryLine *line) {
-        const Texts *texts = context;
-
+VERB(do_unit, "unit") {
         return unit_text(line->arena,
                          unit_file_read(line->arena,
                                         test_sources(line->arena, texts->files,
@@ -250,8 +246,7 @@ static LoadedUnits load(Arena *arena, const Config *config, const Sources *sourc
 }
 
 /* Findings of `check` about the units of instances; "match daemon": those of the daemon. */
-static const char *do_match(void *context, const StoryLine *line) {
-        const Texts *texts = context;
+VERB(do_match, "match") {
         Arena *arena = line->arena;
         const Config *config = config_of(texts);
         const Sources *sources =
@@ -303,7 +298,7 @@ static SettingSources *setting_sources_of(const StoryLine *line, const Topology 
         return setting_sources;
 }
 
-static const char *do_setting(void *context UNUSED, const StoryLine *line) {
+VERB(do_setting, "sysctl tmpfiles tuned command-line script sysfs") {
         const Topology *topology = host_make(line->arena,
                                              "sizes 1G 2M\nnode 0 total=64G free=60G 2M=10\n"
                                              "node 1 total=64G free=60G 2M=30 1G=2\n"
@@ -314,10 +309,10 @@ static const char *do_setting(void *context UNUSED, const StoryLine *line) {
 }
 
 /* "conflicts FORMAT TEXT": entries that contradict the plan. */
-static const char *do_conflicts(void *context, const StoryLine *line) {
+VERB(do_conflicts, "conflicts") {
         const Topology *topology = host_make(line->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\n"
                                                           "thp never 64K=inherit 2M=inherit\n");
-        const Config *config = config_of(context);
+        const Config *config = config_of(texts);
         Diags ignored = diags_in(line->arena), problems = diags_in(line->arena);
         ThpPlan thp = thp_plan_make(line->arena, config, topology, 0, &ignored);
         const HostView view = {
@@ -337,57 +332,9 @@ static const char *do_conflicts(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const StoryVerb verbs[] = {
-        {"file", do_file},
-        {"link", do_file},
-        {"unreadable", do_file},
-        {"no-file", do_file},
-        {"no-files", do_set},
-        {"conf", do_conf},
-        {"no-config", do_set},
-        {"config", do_set},
-        {"host", do_set},
-        {"release", do_set},
-        {"demand", do_demand},
-        {"dropins", do_dropin},
-        {"dropin", do_dropin},
-        {"line", do_line},
-        {"remedy", do_line},
-        {"advice", do_advice},
-        {"unit", do_unit},
-        {"match", do_match},
-        {"conflicts", do_conflicts},
-        {"sysctl", do_setting},
-        {"tmpfiles", do_setting},
-        {"tuned", do_setting},
-        {"command-line", do_setting},
-        {"script", do_setting},
-        {"sysfs", do_setting},
-};
-
-static const StoryTeller teller = {
-        .size = sizeof(Texts), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-TEST(dropin) {
-        story_tell("unit/units/dropin", &teller);
-}
-
-TEST(demand) {
-        story_tell("unit/demand/demand", &teller);
-}
-
-TEST(kernel_args) {
-        story_tell("unit/check/kernel_args", &teller);
-}
-
-TEST(setting_source) {
-        story_tell("unit/read/setting_source", &teller);
-}
-
-TEST(unit_file) {
-        story_tell("unit/read/unit_file", &teller);
-}
-
-TEST(unit_match) {
-        story_tell("unit/units/unit_match", &teller);
-}
+STORY_TEST(dropin, "unit/units/dropin", .size = sizeof(Texts))
+STORY_TEST(demand, "unit/demand/demand", .size = sizeof(Texts))
+STORY_TEST(kernel_args, "unit/check/kernel_args", .size = sizeof(Texts))
+STORY_TEST(setting_source, "unit/read/setting_source", .size = sizeof(Texts))
+STORY_TEST(unit_file, "unit/read/unit_file", .size = sizeof(Texts))
+STORY_TEST(unit_match, "unit/units/unit_match", .size = sizeof(Texts))

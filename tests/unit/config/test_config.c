@@ -105,9 +105,9 @@ typedef struct Files {
         const Config *config; /* NULL: not read yet */
 } Files;
 
-static const char *do_file(void *context, const StoryLine *line) {
-        Files *files = context;
+#define VERB(name, words) STORY_VERB(name, words, Files, files)
 
+VERB(do_file, "file unreadable") {
         assert_uint_in_range(files->n, 0, FILES_MAX - 1);
         files->names[files->n] = line->words[1];
         files->texts[files->n++] = text_equals(line->words[0], "unreadable") ? NULL
@@ -115,8 +115,7 @@ static const char *do_file(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_ask(void *context, const StoryLine *line) {
-        Files *files = context;
+VERB(do_ask, "problems problem-ids instances instance origins host") {
         Arena *arena = line->arena;
         const char *what = line->words[0];
 
@@ -150,7 +149,7 @@ static const InstanceConfig *only_instance(const Config *config) {
 
 /* One file with this text, in the story for itself: accepted, and what it sets; or refused for a single mistake, with its
  * instance, and without changing a setting of the host. */
-static const char *do_single(void *context UNUSED, const StoryLine *line) {
+VERB(do_single, "accepted refused") {
         Arena *arena = line->arena;
         const Config *config =
                 config_make(arena, "20-pg.conf", story_unescape(arena, line->rest), NULL);
@@ -179,18 +178,7 @@ static const char *do_single(void *context UNUSED, const StoryLine *line) {
         return arena_printf(arena, "%s of %s: %s", problem->id, or_dash(problem->key), message);
 }
 
-TEST(files) {
-        static const StoryVerb verbs[] = {
-                {"file", do_file},       {"unreadable", do_file}, {"problems", do_ask},
-                {"problem-ids", do_ask}, {"instances", do_ask},   {"instance", do_ask},
-                {"origins", do_ask},     {"host", do_ask},        {"accepted", do_single},
-                {"refused", do_single},
-        };
-        static const StoryTeller teller = {
-                .size = sizeof(Files), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/config/config", &teller);
-}
+STORY_TEST(files, "unit/config/config", .size = sizeof(Files))
 
 /* ---- texts that no story can have ---- */
 

@@ -68,7 +68,7 @@ TEST(comes_whole) {
 }
 
 /* ENGINE JSON */
-static const char *do_say(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_say, "say") {
         const char *engine = story_unescape(line->arena, line->words[1]);
         json_t *json =
                 json_loads(story_unescape(line->arena, strchr(line->rest, ' ') + 1), 0, NULL);
@@ -82,7 +82,7 @@ static const char *do_say(void *context UNUSED, const StoryLine *line) {
         return r == 0 ? "taken" : "refused";
 }
 
-STORY_TEST(lies, "unit/demand/lies", {"say", do_say})
+STORY_TEST(lies, "unit/demand/lies")
 
 static Reason beyond(Arena *arena, const Config *config, const Topology *topology,
                      const Lesson *lesson) {

@@ -66,7 +66,7 @@ static const char *settings_at(const StoryLine *line) {
         return story_has_word(line, "settings=0b") ? "0b" : "0a";
 }
 
-static const char *do_applied(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_applied, "applied") {
         const FigureBasis basis = {text_equals(line->words[3], "-") ? NULL : line->words[3],
                                    settings_at(line)};
 
@@ -92,7 +92,7 @@ TEST(without_page_size) {
         assert_int_equal(sizing.pages, 1081);
 }
 
-static const char *do_kept(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_kept, "kept") {
         const InstanceConfig *instance = instance_of(line->arena, line->words[1], seen_at(line, 4));
         Seen seen = seen_of(line->arena, story_number_at(line, 2), story_has_word(line, "exact"));
 
@@ -107,7 +107,7 @@ static const char *do_kept(void *context UNUSED, const StoryLine *line) {
                             merged.is_exact ? " exact" : "");
 }
 
-STORY_TEST(stories, "unit/demand/seen", {"applied", do_applied}, {"kept", do_kept})
+STORY_TEST(stories, "unit/demand/seen")
 
 /* A count close to the grant is likely complete; for an engine that maps more as it runs, any count may be. */
 TEST(likely) {

@@ -23,7 +23,7 @@ static const char *policy_text(Arena *arena, const MemoryPolicy *policy) {
         }
 }
 
-static const char *do_policy(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_policy, "policy") {
         const Config *config = config_line(line->arena, "%s", line->rest);
         const MemoryPolicy policy = unit_policy(config, "a.service");
         const InstanceConfig *neighbour = unit_policy_neighbour(config, "a.service");
@@ -32,7 +32,7 @@ static const char *do_policy(void *context UNUSED, const StoryLine *line) {
                             neighbour ? " for " : "", neighbour ? neighbour->name : "");
 }
 
-STORY_TEST(policy, "unit/demand/unit_policy", {"policy", do_policy})
+STORY_TEST(policy, "unit/demand/unit_policy")
 
 TEST(page_sizes) {
         static const struct {

@@ -574,7 +574,7 @@ static const char *settings_at(const StoryLine *line) {
         return rest ? rest + 1 : "";
 }
 
-static const char *do_refuse(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_refuse, "refuse refuse-1G") {
         Sizing sizing = {.pages = 4711};
         const char *wrong = try_size(line->arena, line->words[1], settings_at(line),
                                      text_equals(line->words[0], "refuse") ? 2 * MIB : GIB,
@@ -584,32 +584,31 @@ static const char *do_refuse(void *context UNUSED, const StoryLine *line) {
         return wrong;
 }
 
-static const char *do_caveat(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_caveat, "caveat") {
         Sizing sizing;
 
         assert_null(try_size(line->arena, line->words[1], settings_at(line), 2 * MIB, &sizing));
         return sizing.caveat;
 }
 
-static const char *do_side(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_side, "side") {
         Version version;
 
         assert_int_equal(parse_version(line->words[1], &version), 0);
         return arena_printf(line->arena, "%d", version_side(version, VERSION(17, 0, 10)));
 }
 
-static const char *do_sysv(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_sysv, "sysv") {
         const char *version = text_equals(line->words[2], "-") ? NULL : line->words[2];
 
         return story_yes(engine_uses_sysv(engine_find(line->words[1]), version));
 }
 
-static const char *do_thp(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_thp, "thp") {
         return thp_policy_name(engine_find(line->words[1])->thp_preference);
 }
 
-STORY_TEST(stories, "unit/engines/engine", {"caveat", do_caveat}, {"refuse", do_refuse},
-           {"refuse-1G", do_refuse}, {"side", do_side}, {"sysv", do_sysv}, {"thp", do_thp})
+STORY_TEST(stories, "unit/engines/engine")
 
 TEST(version_that_is_not_known) {
         assert_int_equal(version_side((Version){}, VERSION(17)), 0);

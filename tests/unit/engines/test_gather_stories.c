@@ -22,8 +22,10 @@ typedef struct Found {
         Gathered gathered;
 } Found;
 
-static const char *do_file(void *context, const StoryLine *line) {
-        return story_change_files(line, ((Found *) context)->files, FILES_MAX);
+#define VERB(name, words) STORY_VERB(name, words, Found, found)
+
+VERB(do_file, "file link unreadable no-file") {
+        return story_change_files(line, found->files, FILES_MAX);
 }
 
 static const char *option_of(const StoryLine *line, const char *key) {
@@ -35,8 +37,7 @@ static const char *option_of(const StoryLine *line, const char *key) {
         return NULL;
 }
 
-static const char *do_gather(void *context, const StoryLine *line) {
-        Found *found = context;
+VERB(do_gather, "gather") {
         const EngineTarget target = {
                 .instance = option_of(line, "instance"),
                 .unit = option_of(line, "unit"),
@@ -56,8 +57,7 @@ static const char *do_gather(void *context, const StoryLine *line) {
         return wrong ? wrong : found->gathered.problems.list.n > 0 ? "ok, with problems" : "ok";
 }
 
-static const char *do_found(void *context, const StoryLine *line) {
-        const Found *found = context;
+VERB(do_found, "found") {
         const Gathered *gathered = &found->gathered;
         const struct {
                 const char *name, *value;
@@ -75,8 +75,7 @@ static const char *do_found(void *context, const StoryLine *line) {
 }
 
 /* All settings of all places: the last one of a name counts. */
-static const char *do_settings(void *context, const StoryLine *line) {
-        const Found *found = context;
+VERB(do_settings, "settings") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(setting, &found->gathered.settings)
@@ -85,8 +84,7 @@ static const char *do_settings(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_size(void *context, const StoryLine *line) {
-        const Found *found = context;
+VERB(do_size, "size caveat") {
         Sizing sizing = {};
         const char *wrong = engine_size(found->engine, line->arena, &found->gathered.settings,
                                         2 * MIB, &sizing);
@@ -99,34 +97,11 @@ static const char *do_size(void *context, const StoryLine *line) {
                                       sizing.is_exact ? ", exact" : "");
 }
 
-static const char *do_problems(void *context, const StoryLine *line) {
-        const Found *found = context;
-
+VERB(do_problems, "problems") {
         return problems_text(line->arena, &found->gathered.problems);
 }
 
-static const StoryVerb verbs[] = {
-        {"file", do_file},         {"link", do_file},     {"unreadable", do_file},
-        {"no-file", do_file},      {"gather", do_gather}, {"found", do_found},
-        {"settings", do_settings}, {"size", do_size},     {"caveat", do_size},
-        {"problems", do_problems},
-};
-
-static const StoryTeller teller = {
-        .size = sizeof(Found), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-TEST(jvm) {
-        story_tell("unit/engines/jvm/gather", &teller);
-}
-
-TEST(mysql) {
-        story_tell("unit/engines/mysql/gather", &teller);
-}
-
-TEST(oracle) {
-        story_tell("unit/engines/oracle/gather", &teller);
-}
-
-TEST(postgresql) {
-        story_tell("unit/engines/postgresql/gather", &teller);
-}
+STORY_TEST(jvm, "unit/engines/jvm/gather", .size = sizeof(Found))
+STORY_TEST(mysql, "unit/engines/mysql/gather", .size = sizeof(Found))
+STORY_TEST(oracle, "unit/engines/oracle/gather", .size = sizeof(Found))
+STORY_TEST(postgresql, "unit/engines/postgresql/gather", .size = sizeof(Found))

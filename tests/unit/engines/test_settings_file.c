@@ -33,7 +33,7 @@ static const char *settings_of(Arena *arena, const char *engine, const char *pat
         return text_string(&text);
 }
 
-static const char *do_settings(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_settings, "settings wrong") {
         const char *text =
                 story_unescape(line->arena, line->words[2] ? strchr(line->rest, ' ') + 1 : "");
         const Sources *sources = TEST_SOURCES(line->arena, {PATH, text, 0});
@@ -44,7 +44,7 @@ static const char *do_settings(void *context UNUSED, const StoryLine *line) {
                        : settings_of(line->arena, line->words[1], PATH, sources);
 }
 
-STORY_TEST(stories, "unit/engines/settings_file", {"settings", do_settings}, {"wrong", do_settings})
+STORY_TEST(stories, "unit/engines/settings_file")
 
 /* Texts that no line of a story can have. */
 TEST(mistakes) {

@@ -13,16 +13,16 @@ static const char *reason_text(Arena *arena, const Reason *reason) {
 }
 
 /* Whether a limit can be set on this host. */
-static const char *do_judge(void *context, const StoryLine *line) {
-        const Reason reason = cgroup_limit_judge(((TreeStory *) context)->tree->root);
+TREE_VERB(do_judge, "judge") {
+        const Reason reason = cgroup_limit_judge(story->tree->root);
 
         return reason_text(line->arena, &reason);
 }
 
 /* UNIT [LINE of /proc/self/cgroup]: the unit's group, if this process is in it; "(version 1)": in a hierarchy that
  * counts no pages. */
-static const char *do_own(void *context, const StoryLine *line) {
-        const Tree *tree = ((TreeStory *) context)->tree;
+TREE_VERB(do_own, "own") {
+        const Tree *tree = story->tree;
 
         if (line->words[2])
                 tree_write(tree, "/proc/self/cgroup", story_lines(line, 2));
@@ -34,10 +34,10 @@ static const char *do_own(void *context, const StoryLine *line) {
 }
 
 /* GROUP: no pages of 1G, 140 of 2M; "count": only counts. */
-static const char *do_set(void *context, const StoryLine *line) {
+TREE_VERB(do_set, "count set") {
         static PageCount counts[] = {{GIB, 0}, {2 * MIB, 140}};
         static const PageCounts limits = {.items = counts, .n = ARRAY_LEN(counts)};
-        const Tree *tree = ((TreeStory *) context)->tree;
+        const Tree *tree = story->tree;
         const char *group = line->words[1];
         const Reason reason = text_equals(line->words[0], "count")
                                       ? cgroup_limit_count(tree->root, line->arena, group)
@@ -47,16 +47,14 @@ static const char *do_set(void *context, const StoryLine *line) {
 }
 
 /* The only unit that uses pages, and whether it has a limit. */
-static const char *do_user(void *context, const StoryLine *line) {
+TREE_VERB(do_user, "user") {
         const Topology *host =
                 host_make(line->arena, "sizes 2M\nnode 0 total=4G free=3G 2M=9/0/0\n");
-        const PageUsers *page_users =
-                page_users_find(((TreeStory *) context)->tree->root, line->arena, host);
+        const PageUsers *page_users = page_users_find(story->tree->root, line->arena, host);
 
         assert_int_equal(page_users->list.n, 1);
         return arena_printf(line->arena, "%s %s", page_users->list.items[0].unit,
                             page_users->list.items[0].is_limited ? "limited" : "unlimited");
 }
 
-TREE_STORY_TEST(stories, "unit/host/cgroup_limit", {"count", do_set}, {"judge", do_judge},
-                {"own", do_own}, {"set", do_set}, {"user", do_user})
+STORY_TEST(stories, "unit/host/cgroup_limit", TREE_TELLER)

@@ -59,20 +59,19 @@ TREE_TEST(unreadable) {
 /* ---- stories ---- */
 
 /* "files"; "draft DIRECTORY": with the files of a directory; "only NAME": as the gate of an instance reads them. */
-static const char *do_files(void *context, const StoryLine *line) {
+TREE_VERB(do_files, "draft files only") {
         const char *verb = line->words[0];
         Diags problems;
 
-        return read_with(((TreeStory *) context)->tree,
-                         text_equals(verb, "draft") ? line->words[1] : NULL,
+        return read_with(story->tree, text_equals(verb, "draft") ? line->words[1] : NULL,
                          text_equals(verb, "only") ? line->words[1] : NULL, &problems);
 }
 
 /* The problems of reading all files: "SEVERITY TEXT". */
-static const char *do_problems(void *context, const StoryLine *line) {
+TREE_VERB(do_problems, "problems") {
         Diags problems;
 
-        read_with(((TreeStory *) context)->tree, NULL, NULL, &problems);
+        read_with(story->tree, NULL, NULL, &problems);
         Text text = text_in(line->arena);
 
         VEC_FOREACH(problem, &problems.list)
@@ -82,9 +81,9 @@ static const char *do_problems(void *context, const StoryLine *line) {
 }
 
 /* A file by its path: "NAME=TEXT" or the error. */
-static const char *do_one(void *context, const StoryLine *line) {
-        const ConfigFiles *files = config_dirs_read_one(((TreeStory *) context)->tree->root,
-                                                        line->arena, line->words[1]);
+TREE_VERB(do_one, "one") {
+        const ConfigFiles *files =
+                config_dirs_read_one(story->tree->root, line->arena, line->words[1]);
         const ConfigFile *file = &files->items[0];
 
         assert_int_equal(files->n, 1);
@@ -93,5 +92,4 @@ static const char *do_one(void *context, const StoryLine *line) {
                           : strerrorname_np(-file->error);
 }
 
-TREE_STORY_TEST(stories, "unit/host/config_dirs", {"draft", do_files}, {"files", do_files},
-                {"one", do_one}, {"only", do_files}, {"problems", do_problems})
+STORY_TEST(stories, "unit/host/config_dirs", TREE_TELLER)

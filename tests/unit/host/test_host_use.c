@@ -26,8 +26,8 @@ static const char *charge_text(Arena *arena, const UnitUse *unit, uint64_t page_
 }
 
 /* "stopped", or "running", pages of 2M and 1G, and the nodes of the unit; "unit-2M": the host has no pages of 1G. */
-static const char *do_unit(void *context, const StoryLine *line) {
-        const Tree *tree = ((TreeStory *) context)->tree;
+TREE_VERB(do_unit, "unit unit-2M") {
+        const Tree *tree = story->tree;
         const Config *config = config_line(line->arena, "a Pages=1 Unit=%s", line->words[1]);
         const char *of = text_equals(line->words[0], "unit")
                                  ? host
@@ -46,7 +46,7 @@ static const char *do_unit(void *context, const StoryLine *line) {
                 unit->has_memory_nodes ? id_set_format(line->arena, &unit->memory_nodes) : "-");
 }
 
-TREE_STORY_TEST(stories, "unit/host/host_use", {"unit", do_unit}, {"unit-2M", do_unit})
+STORY_TEST(stories, "unit/host/host_use", TREE_TELLER)
 
 /* Described units and units with holds, each once. */
 TREE_TEST(which) {

@@ -55,8 +55,8 @@ static void write_two_nodes(const Tree *tree) {
 /* ---- stories ---- */
 
 /* Makes a host with nodes 0 and 2. */
-static const char *do_two_nodes(void *context, const StoryLine *line UNUSED) {
-        write_two_nodes(((TreeStory *) context)->tree);
+TREE_VERB(do_two_nodes, "two-nodes") {
+        write_two_nodes(story->tree);
         return NULL;
 }
 
@@ -84,9 +84,8 @@ static void add_node(Text *text, const Topology *topology, const Node *node) {
 }
 
 /* The nodes, each on a line. */
-static const char *do_nodes(void *context, const StoryLine *line) {
-        const Topology *topology =
-                probe_topology(((TreeStory *) context)->tree->root, line->arena, NULL);
+TREE_VERB(do_nodes, "nodes") {
+        const Topology *topology = probe_topology(story->tree->root, line->arena, NULL);
         Text text = text_in(line->arena);
 
         for (size_t i = 0; i < topology->n_nodes; i++)
@@ -95,9 +94,8 @@ static const char *do_nodes(void *context, const StoryLine *line) {
 }
 
 /* All that does not belong to a node. A page size is "TOTAL/FREE/SURPLUS/RESERVED". */
-static const char *do_host(void *context, const StoryLine *line) {
-        const Topology *topology =
-                probe_topology(((TreeStory *) context)->tree->root, line->arena, NULL);
+TREE_VERB(do_host, "host") {
+        const Topology *topology = probe_topology(story->tree->root, line->arena, NULL);
         Text text = text_in(line->arena);
 
         text_printf(&text, "%s cpus %u possible %s allowed %s boot '%s' release '%s' line '%s'",
@@ -120,16 +118,14 @@ static const char *do_host(void *context, const StoryLine *line) {
 }
 
 /* NODE SIZE FILE: where a pool's count is. */
-static const char *do_path(void *context, const StoryLine *line) {
-        const Topology *topology =
-                probe_topology(((TreeStory *) context)->tree->root, line->arena, NULL);
+TREE_VERB(do_path, "path") {
+        const Topology *topology = probe_topology(story->tree->root, line->arena, NULL);
 
         return topology_pool_path(line->arena, topology, (unsigned) story_number_at(line, 1),
                                   story_number_at(line, 2), line->words[3]);
 }
 
-TREE_STORY_TEST(stories, "unit/host/probe", {"host", do_host}, {"nodes", do_nodes},
-                {"path", do_path}, {"two-nodes", do_two_nodes})
+STORY_TEST(stories, "unit/host/probe", TREE_TELLER)
 
 /* ---- texts that no story can have, and single counts ---- */
 

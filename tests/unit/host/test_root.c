@@ -307,7 +307,8 @@ static const char *perform(void *context, const StoryLine *line) {
 }
 
 TEST(stories) {
-        static const StoryTeller teller = {.size = sizeof(TreeStory),
+        static const StoryTeller teller = {.file = __FILE__,
+                                           .size = sizeof(TreeStory),
                                            .begin = tree_story_begin,
                                            .end = tree_story_end,
                                            .otherwise = perform};

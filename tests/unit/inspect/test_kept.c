@@ -13,12 +13,12 @@ static const char *kept(Arena *arena, const char *path, const char *text) {
 }
 
 /* PATH TEXT */
-static const char *do_kept(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_kept, "kept") {
         return kept(line->arena, line->words[1],
                     story_unescape(line->arena, strchr(line->rest, ' ') + 1));
 }
 
-STORY_TEST(stories, "unit/inspect/kept", {"kept", do_kept})
+STORY_TEST(stories, "unit/inspect/kept")
 
 /* Words that end with NUL. */
 TEST(arguments) {

@@ -69,19 +69,17 @@ TREE_TEST(hostile_files) {
 
 /* ---- stories ---- */
 
-static const char *do_sources(void *context, const StoryLine *line UNUSED) {
-        return find_text(((TreeStory *) context)->tree);
+TREE_VERB(do_sources, "sources") {
+        return find_text(story->tree);
 }
 
 /* "NAME; PLACE; COMMAND" */
-static const char *do_loader(void *context, const StoryLine *line) {
-        const BootLoader loader =
-                boot_loader_find(((TreeStory *) context)->tree->root, line->arena);
+TREE_VERB(do_loader, "loader") {
+        const BootLoader loader = boot_loader_find(story->tree->root, line->arena);
 
         return arena_printf(line->arena, "%s; %s; %s", boot_loader_names[loader.kind].name,
                             loader.place ? loader.place : "-",
                             loader.command ? loader.command : "-");
 }
 
-TREE_STORY_TEST(stories, "unit/inspect/setting_sources", {"loader", do_loader},
-                {"sources", do_sources})
+STORY_TEST(stories, "unit/inspect/setting_sources", TREE_TELLER)

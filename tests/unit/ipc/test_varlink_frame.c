@@ -209,7 +209,7 @@ TEST(requests) {
         }
 }
 
-static const char *do_request(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_request, "request") {
         VarlinkRequest request = {.method = "untouched"};
         const char *text = story_unescape(line->arena, line->rest);
         int r = varlink_request_parse(text, strlen(text), &request);
@@ -218,7 +218,7 @@ static const char *do_request(void *context UNUSED, const StoryLine *line) {
         return r == 0 ? "ok" : strerrorname_np(-r);
 }
 
-STORY_TEST(stories, "unit/ipc/varlink_frame", {"request", do_request})
+STORY_TEST(stories, "unit/ipc/varlink_frame")
 
 /* {"method": ..., "parameters": {"x": [[...]]}} with DEPTH levels in all. */
 static int parse_nested(size_t depth, const char *innermost) {

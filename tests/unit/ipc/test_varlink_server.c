@@ -378,6 +378,8 @@ typedef struct Story {
         const char *names[CLIENTS_NAMED_MAX]; /* of f->clients */
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 static void begin_story(void *context) {
         ((Story *) context)->f = fixture_new();
 }
@@ -395,8 +397,7 @@ static int client_at(const Story *story, const StoryLine *line, size_t i) {
         return -1;
 }
 
-static const char *do_connect(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_connect, "connect connect-another connect-other") {
         Fixture *f = story->f;
 
         for (size_t i = 1; line->words[i]; i++) {
@@ -411,30 +412,27 @@ static const char *do_connect(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_hang_up(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_hang_up, "hang-up") {
         for (size_t i = 1; line->words[i]; i++)
                 hang_up(story->f, client_at(story, line, i));
         return NULL;
 }
 
-static const char *do_shut_down(void *context, const StoryLine *line) {
-        return story_yes(shutdown(client_at(context, line, 1), SHUT_WR) == 0);
+VERB(do_shut_down, "shut-down") {
+        return story_yes(shutdown(client_at(story, line, 1), SHUT_WR) == 0);
 }
 
 /* The text after the client's name; "send-part": without the end. */
-static const char *do_send(void *context, const StoryLine *line) {
+VERB(do_send, "send send-part") {
         const char *text = story_text(line, 1);
 
-        send_bytes(client_at(context, line, 1), text,
+        send_bytes(client_at(story, line, 1), text,
                    strlen(text) + text_equals(line->words[0], "send"));
         return NULL;
 }
 
 /* CLIENT METHOD [PARAMETERS] [more|oneway|upgrade] */
-static const char *do_call(void *context, const StoryLine *line) {
-        const Story *story = context;
+VERB(do_call, "call") {
         Text rest = text_in(line->arena);
 
         for (size_t i = 3; line->words[i]; i++)
@@ -444,8 +442,7 @@ static const char *do_call(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_receive(void *context, const StoryLine *line) {
-        const Story *story = context;
+VERB(do_receive, "receive receive-length") {
         const char *message = receive_message(story->f, client_at(story, line, 1));
 
         if (!message)
@@ -454,39 +451,35 @@ static const char *do_receive(void *context, const StoryLine *line) {
                                                              : message;
 }
 
-static const char *do_ask(void *context, const StoryLine *line) {
-        do_call(context, line);
-        return do_receive(context, line);
+VERB(do_ask, "ask") {
+        do_call(story, line);
+        return do_receive(story, line);
 }
 
-static const char *do_describe(void *context, const StoryLine *line) {
-        send_message(client_at(context, line, 1),
+VERB(do_describe, "describe") {
+        send_message(client_at(story, line, 1),
                      arena_printf(line->arena,
                                   "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
                                   "\"parameters\":{\"interface\":\"%s\"}}",
                                   line->words[2]));
-        return do_receive(context, line);
+        return do_receive(story, line);
 }
 
-static const char *do_silent(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_silent, "silent") {
         for (size_t i = 1; line->words[i]; i++)
                 assert_silent(story->f, client_at(story, line, i));
         return NULL;
 }
 
 /* Without a dispatch. */
-static const char *do_has_byte(void *context, const StoryLine *line) {
+VERB(do_has_byte, "has-byte") {
         char byte;
 
-        return story_yes(recv(client_at(context, line, 1), &byte, 1, MSG_PEEK) == 1);
+        return story_yes(recv(client_at(story, line, 1), &byte, 1, MSG_PEEK) == 1);
 }
 
 /* Until there is nothing left to do, or for so many milliseconds. */
-static const char *do_pump(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_pump, "pump") {
         if (line->words[1])
                 pump_for(story->f, story_number_at(line, 1));
         else
@@ -494,14 +487,12 @@ static const char *do_pump(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_is_ready(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_is_ready, "is-ready") {
         return story_yes(server_is_ready(story->f, (int) story_number_at(line, 1)));
 }
 
-static const char *do_n(void *context, const StoryLine *line) {
-        Fixture *f = ((Story *) context)->f;
+VERB(do_n, "n") {
+        Fixture *f = story->f;
         uint64_t n = f->n_counted;
 
         if (story_has_word(line, "connections")) {
@@ -513,8 +504,8 @@ static const char *do_n(void *context, const StoryLine *line) {
 }
 
 /* Operations on the N-th kept call, and questions about it. */
-static const char *do_kept(void *context, const StoryLine *line) {
-        VarlinkCall *kept = ((Story *) context)->f->kept[story_number_at(line, 1)];
+VERB(do_kept, "continue error is-kept keep-place reply wants-more") {
+        VarlinkCall *kept = story->f->kept[story_number_at(line, 1)];
         const char *verb = line->words[0], *what = line->words[2];
         int r = 0;
 
@@ -533,15 +524,15 @@ static const char *do_kept(void *context, const StoryLine *line) {
         return r == 0 ? "ok" : strerrorname_np(-r);
 }
 
-static const char *do_end(void *context, const StoryLine *line UNUSED) {
-        Fixture *f = ((Story *) context)->f;
+VERB(do_end, "end") {
+        Fixture *f = story->f;
 
         f->server = varlink_server_free(f->server);
         return NULL;
 }
 
 /* NAME NUMBER...; limits that are not named are the daemon's. */
-static const char *do_limit(void *context, const StoryLine *line) {
+VERB(do_limit, "limit") {
         VarlinkLimits limits = varlink_limits_default();
         const struct {
                 const char *name;
@@ -560,17 +551,17 @@ static const char *do_limit(void *context, const StoryLine *line) {
                 for (size_t k = 1; line->words[k]; k += 2)
                         if (text_equals(line->words[k], all[i].name))
                                 *all[i].value = story_number_at(line, k + 1) * all[i].unit;
-        varlink_server_set_limits(((Story *) context)->f->server, &limits);
+        varlink_server_set_limits(story->f->server, &limits);
         return NULL;
 }
 
-static const char *do_order(void *context, const StoryLine *line UNUSED) {
-        return text_string(&((Story *) context)->f->order);
+VERB(do_order, "order") {
+        return text_string(&story->f->order);
 }
 
 /* How many calls of Log came before. */
-static const char *do_place(void *context, const StoryLine *line) {
-        const char *order = do_order(context, line), *word;
+VERB(do_place, "place") {
+        const char *order = do_order(story, line), *word;
         uint64_t n = 0;
 
         while ((word = text_next_word(line->arena, &order, " ")) &&
@@ -580,42 +571,8 @@ static const char *do_place(void *context, const StoryLine *line) {
 }
 
 static void tell(const char *path) {
-        static const StoryVerb verbs[] = {
-                {"ask", do_ask},
-                {"call", do_call},
-                {"connect", do_connect},
-                {"connect-another", do_connect},
-                {"connect-other", do_connect},
-                {"continue", do_kept},
-                {"describe", do_describe},
-                {"end", do_end},
-                {"error", do_kept},
-                {"hang-up", do_hang_up},
-                {"has-byte", do_has_byte},
-                {"receive", do_receive},
-                {"receive-length", do_receive},
-                {"is-kept", do_kept},
-                {"is-ready", do_is_ready},
-                {"keep-place", do_kept},
-                {"limit", do_limit},
-                {"n", do_n},
-                {"order", do_order},
-                {"place", do_place},
-                {"pump", do_pump},
-                {"reply", do_kept},
-                {"send", do_send},
-                {"send-part", do_send},
-                {"shut-down", do_shut_down},
-                {"silent", do_silent},
-                {"wants-more", do_kept},
-        };
         static const StoryTeller teller = {
-                .size = sizeof(Story),
-                .begin = begin_story,
-                .end = end_story,
-                .verbs = verbs,
-                .n_verbs = ARRAY_LEN(verbs),
-        };
+                .file = __FILE__, .size = sizeof(Story), .begin = begin_story, .end = end_story};
 
         story_tell(path, &teller);
 }

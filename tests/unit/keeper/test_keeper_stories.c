@@ -30,42 +30,37 @@ typedef struct Story {
         HostFiles files;
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 /* ---- the host ---- */
 
-static const char *do_config(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_config, "config") {
         write_config(story->play, line->words[1], story_lines(line, 2));
         return NULL;
 }
 
-static const char *do_host(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_host, "host") {
         tree_write(story->play->tree, "/etc/hugeplan.d/00.conf",
                    arena_printf(line->arena, "[Host]\nKeepFree=1G\n%s", story_lines(line, 1)));
         return NULL;
 }
 
-static const char *do_remove(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_remove, "remove") {
         remove_config(story->play, line->words[1]);
         return NULL;
 }
 
-static const char *do_write(void *context, const StoryLine *line) {
-        Story *story = context;
-        tree_write(story->play->tree, line->words[1],
-                   line->words[2] ? story_unescape(line->arena, line->words[2]) : "");
+VERB(do_write, "write") {
+        tree_write(story->play->tree, line->words[1], story_text(line, 1));
         return NULL;
 }
 
-static const char *do_link(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_link, "link") {
         tree_link(story->play->tree, line->words[1], line->words[2]);
         return NULL;
 }
 
-static const char *do_file(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_file, "file") {
         return tree_read(story->play->tree, line->words[1]);
 }
 
@@ -73,14 +68,12 @@ static PlayedPool *pool_at(Story *story, const StoryLine *line) {
         return &story->play->pools[story_number_at(line, 1)];
 }
 
-static const char *do_pool(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_pool, "pool") {
         set_pool(story->play, (unsigned) story_number_at(line, 1), story_number_at(line, 2));
         return NULL;
 }
 
-static const char *do_clear(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_clear, "clear") {
         *pool_at(story, line) = (PlayedPool){};
         return NULL;
 }
@@ -92,8 +85,8 @@ static uint64_t value_of(char *word) {
         return story_number_at(&line, 0);
 }
 
-static const char *do_set(void *context, const StoryLine *line) {
-        Story *story = context;
+/* Visible after the next verb that shows the host. */
+VERB(do_set, "set") {
         PlayedPool *pool = pool_at(story, line);
         const struct {
                 const char *name;
@@ -111,30 +104,28 @@ static const char *do_set(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_now(void *context, const StoryLine *line) {
-        Story *story = context;
+/* In microseconds. */
+VERB(do_now, "now") {
         story->play->now_usec = story_number_at(line, 1);
         return NULL;
 }
 
-static const char *do_failed_boots(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_failed_boots, "failed-boots") {
         BootGuard guard = {.failed_boots = story_number_at(line, 1), .boot_id = "before"};
 
         assert_int_equal(boot_count_save(story->play->tree->root, line->arena, &guard), 0);
         return NULL;
 }
 
-static const char *do_total(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_total, "total") {
         const PlayedPool *pools = story->play->pools;
 
         return story_number(line, line->words[1] ? pool_at(story, line)->total
                                                  : pools[0].total + pools[1].total);
 }
 
-static const char *do_unit(void *context, const StoryLine *line) {
-        Story *story = context;
+/* UNIT MAPPED USED: pages of node 0. */
+VERB(do_unit, "start stop use") {
         (text_equals(line->words[0], "start") ? start_unit
          : text_equals(line->words[0], "stop")
                  ? stop_unit
@@ -146,8 +137,7 @@ static const char *do_unit(void *context, const StoryLine *line) {
 /* ---- the keeper ---- */
 
 /* Verbs without an answer. */
-static const char *do_plain(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_plain, "boot break-host done hold-back mend-host react release show stop-early") {
         if (text_equals(line->words[0], "boot"))
                 boot(story->play);
         else if (text_equals(line->words[0], "show"))
@@ -169,33 +159,28 @@ static const char *do_plain(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_round(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_round, "round") {
         return round_of(story->play);
 }
 
-static const char *do_run(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_run, "run") {
         return run(story->play);
 }
 
-static const char *do_begin(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_begin, "begin retry") {
         keeper_begin(story->play->keeper,
                      text_equals(line->words[0], "retry") ? KEEPER_RETRY : KEEPER_FRESH,
                      story->play->now_usec);
         return NULL;
 }
 
-static const char *do_next(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_next, "next") {
         return story_yes(
                 keeper_next(story->play->keeper, story->play->now_usec, &story->operation));
 }
 
 /* NAME PAGES: the size that a gate has learned */
-static const char *do_grow(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_grow, "grow") {
         Keeper *keeper = story->play->keeper;
         PageCounts pages = {};
 
@@ -205,21 +190,20 @@ static const char *do_grow(void *context, const StoryLine *line) {
         return story_yes(keeper_is_working(keeper));
 }
 
-static const char *do_host_written(void *context, const StoryLine *line) {
-        Story *story = context;
+/* By another program at this time. */
+VERB(do_host_written, "host-written") {
         keeper_note_host_written(story->play->keeper, story_number_at(line, 1));
         return NULL;
 }
 
-static const char *do_verify(void *context, const StoryLine *line) {
-        Story *story = context;
+/* "memory": the host's memory has changed; "only": no repair now. */
+VERB(do_verify, "verify") {
         return story_yes(verify_as(story->play, story_has_word(line, "memory"),
                                    !story_has_word(line, "only")));
 }
 
 /* Twice, with so much time in between that the processes of a refused start have ended, or the unit runs. */
-static const char *do_wait_for_end(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_wait_for_end, "wait-for-end") {
         for (size_t i = 0; i < 2; i++) {
                 if (verify(story->play))
                         run(story->play);
@@ -239,14 +223,12 @@ static const char *reload_name(KeeperReload state) {
         return names[state];
 }
 
-static const char *do_reload(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_reload, "reload") {
         return reload_name(keeper_reload(story->play->keeper, story_has_word(line, "forced"),
                                          story->play->now_usec));
 }
 
-static const char *do_reloaded(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_reloaded, "reloaded") {
         const KeeperReloadResult result = keeper_reload_result(story->play->keeper);
         const char *what = line->words[1];
 
@@ -258,8 +240,7 @@ static const char *do_reloaded(void *context, const StoryLine *line) {
 }
 
 /* Changes of instances and "pools" by a reload; "by-hand": by a release. */
-static const char *do_changed(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_changed, "changed") {
         const KeeperReloadResult result = keeper_reload_result(story->play->keeper);
         const PoolChanges by_hand = keeper_pool_changes(story->play->keeper, line->arena);
         Text text = text_in(line->arena);
@@ -274,8 +255,7 @@ static const char *do_changed(void *context, const StoryLine *line) {
 }
 
 /* "is working": a state of the keeper. */
-static const char *do_is(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_is, "is") {
         const Keeper *keeper = story->play->keeper;
         const struct {
                 const char *what;
@@ -296,8 +276,7 @@ static const char *do_is(void *context, const StoryLine *line) {
 }
 
 /* "number of units" */
-static const char *do_number(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_number, "number") {
         const Keeper *keeper = story->play->keeper;
         const Ledger *ledger = keeper_look(keeper)->ledger;
         const struct {
@@ -321,19 +300,16 @@ static const char *do_number(void *context, const StoryLine *line) {
 
 /* ---- what it says ---- */
 
-static const char *do_state(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_state, "state") {
         return state_text(story->play);
 }
 
-static const char *do_problems(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_problems, "problems") {
         return problems_of(story->play);
 }
 
 /* "PHASE, VERDICT" of the host. */
-static const char *do_judged(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_judged, "judged") {
         const Status *status =
                 keeper_judge(story->play->keeper, line->arena, story_has_word(line, "retrying"));
 
@@ -341,8 +317,7 @@ static const char *do_judged(void *context, const StoryLine *line) {
                             status->wants_round ? ", wants a round" : "");
 }
 
-static const char *do_last_problem(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_last_problem, "last-problem") {
         const Diags *problems = &keeper_judge(story->play->keeper, line->arena, false)->problems;
         const Diag *last = &problems->list.items[problems->list.n - 1];
 
@@ -350,8 +325,7 @@ static const char *do_last_problem(void *context, const StoryLine *line) {
 }
 
 /* "NODE:BEFORE->AFTER" */
-static const char *do_attempts(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_attempts, "attempts") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(attempt, &keeper_judge(story->play->keeper, line->arena, false)->attempts)
@@ -362,8 +336,8 @@ static const char *do_attempts(void *context, const StoryLine *line) {
 }
 
 /* Figures of the latest event about a pool: "BEFORE, WANTED". */
-static const char *do_moved(void *context, const StoryLine *line) {
-        const HistoryFigures *moved = &((Story *) context)->play->moved;
+VERB(do_moved, "moved") {
+        const HistoryFigures *moved = &story->play->moved;
 
         return arena_printf(line->arena, "%" PRIu64 ", %s", moved->pages_before.value,
                             moved->pages_wanted.is_known ? arena_printf(line->arena, "%" PRIu64,
@@ -375,25 +349,22 @@ static Text *events(Story *story, const char *which) {
         return text_equals(which, "warnings") ? &story->play->warnings : &story->play->notices;
 }
 
-static const char *do_events(void *context, const StoryLine *line) {
-        Story *story = context;
+/* "warnings": from LOG_WARNING on; "notices": the others. */
+VERB(do_events, "notices warnings") {
         return text_string(events(story, line->words[0]));
 }
 
-static const char *do_forget(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_forget, "forget") {
         *events(story, line->words[1]) = text_in(line->arena);
         return NULL;
 }
 
-static const char *do_count(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_count, "count") {
         return story_number(line, count(events(story, line->words[1]),
                                         story_unescape(line->arena, strchr(line->rest, ' ') + 1)));
 }
 
-static const char *do_status(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_status, "reason running until-restart verdict") {
         const StatusInstance *instance = status_of(story->play, line->words[1]);
 
         if (text_equals(line->words[0], "verdict"))
@@ -405,8 +376,7 @@ static const char *do_status(void *context, const StoryLine *line) {
 }
 
 /* "ahead": the plan of a reload, by which no instance falls. */
-static const char *do_planned(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_planned, "ahead planned") {
         const Keeper *keeper = story->play->keeper;
         Diags falls = diags_in(line->arena);
         const Look *look = text_equals(line->words[0], "ahead")
@@ -418,8 +388,7 @@ static const char *do_planned(void *context, const StoryLine *line) {
 }
 
 /* Pages of the pool of 2M of a node. */
-static const char *do_pages(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_pages, "found found-on-disk others set-on-disk") {
         unsigned node = (unsigned) story_number_at(line, 1);
         const Look *look = keeper_look(story->play->keeper);
         const LedgerPool *stored = pool_on_disk(story->play, node);
@@ -432,8 +401,7 @@ static const char *do_pages(void *context, const StoryLine *line) {
                                                                              : stored->found_pages);
 }
 
-static const char *do_was_complete(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_was_complete, "was-complete") {
         const char *wrong;
 
         return story_yes(
@@ -453,8 +421,7 @@ static Gate *gate_of(Story *story, const StoryLine *line) {
         return &story->gates[i].gate;
 }
 
-static const char *do_gate(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_gate, "gate") {
         const char *unit = line->words[3];
 
         *gate_of(story, line) = starting_as(story->play, line->words[2],
@@ -463,14 +430,12 @@ static const char *do_gate(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_asks(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_asks, "asks") {
         *gate_of(story, line) = (Gate){.instance = line->words[2], .run = ""};
         return NULL;
 }
 
-static const char *do_bind(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_bind, "bind") {
         Gate *gate = gate_of(story, line);
 
         gate->policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
@@ -478,41 +443,37 @@ static const char *do_bind(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_unknown_run(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_unknown_run, "unknown-run") {
         gate_of(story, line)->run = "";
         return NULL;
 }
 
-static const char *do_try(void *context, const StoryLine *line) {
-        Story *story = context;
+/* "ask": no round may run for it. */
+VERB(do_try, "ask try") {
         return try_gate(story->play, gate_of(story, line), text_equals(line->words[0], "try"));
 }
 
-static const char *do_pass(void *context, const StoryLine *line) {
-        Story *story = context;
+/* Rounds as long as it waits. */
+VERB(do_pass, "pass") {
         return pass_gate(story->play, gate_of(story, line));
 }
 
-static const char *do_start_by(void *context, const StoryLine *line) {
-        Story *story = context;
+/* After systemd has made the unit's control group. */
+VERB(do_start_by, "start-by") {
         return let_start(story->play, gate_of(story, line));
 }
 
-static const char *do_is_starting(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_is_starting, "is-starting") {
         return story_yes(gate_of(story, line)->is_starting);
 }
 
-static const char *do_was_refused(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_was_refused, "was-refused") {
         return story_yes(keeper_was_refused(story->play->keeper, line->words[1], line->words[2]));
 }
 
 /* b.service runs, and may take 30 of the pages of node 1, to which a is bound. Node 1 has memory for five pages more
  * than a wants. The gate "gate" belongs to a. */
-static const char *do_beside_taker(void *context, const StoryLine *line UNUSED) {
-        Story *story = context;
+VERB(do_beside_taker, "beside-taker") {
         static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
         Play *play = story->play;
         Gate first = starting(play, "b", "b.service");
@@ -531,79 +492,6 @@ static const char *do_beside_taker(void *context, const StoryLine *line UNUSED) 
 
 /* ---- telling ---- */
 
-static const StoryVerb verbs[] = {
-        {"ahead", do_planned},
-        {"ask", do_try}, /* and no round may run for it */
-        {"asks", do_asks},
-        {"attempts", do_attempts},
-        {"begin", do_begin},
-        {"beside-taker", do_beside_taker},
-        {"bind", do_bind},
-        {"boot", do_plain},
-        {"break-host", do_plain},
-        {"changed", do_changed},
-        {"clear", do_clear},
-        {"config", do_config},
-        {"count", do_count},
-        {"done", do_plain},
-        {"failed-boots", do_failed_boots},
-        {"file", do_file},
-        {"forget", do_forget},
-        {"found", do_pages},
-        {"found-on-disk", do_pages},
-        {"gate", do_gate},
-        {"grow", do_grow},
-        {"hold-back", do_plain},
-        {"host", do_host},
-        {"host-written", do_host_written}, /* by another program at this time */
-        {"is", do_is},
-        {"is-starting", do_is_starting},
-        {"judged", do_judged},
-        {"last-problem", do_last_problem},
-        {"link", do_link},
-        {"mend-host", do_plain},
-        {"moved", do_moved},
-        {"next", do_next},
-        {"notices", do_events},
-        {"now", do_now}, /* in microseconds */
-        {"number", do_number},
-        {"others", do_pages},
-        {"pass", do_pass}, /* rounds as long as it waits */
-        {"planned", do_planned},
-        {"pool", do_pool},
-        {"problems", do_problems},
-        {"react", do_plain},
-        {"reason", do_status},
-        {"release", do_plain},
-        {"reload", do_reload},
-        {"reloaded", do_reloaded},
-        {"remove", do_remove},
-        {"retry", do_begin},
-        {"round", do_round},
-        {"run", do_run},
-        {"running", do_status},
-        {"set", do_set}, /* visible after the next verb that shows the host */
-        {"set-on-disk", do_pages},
-        {"show", do_plain},
-        {"start", do_unit},        /* UNIT MAPPED USED: pages of node 0 */
-        {"start-by", do_start_by}, /* after systemd has made the unit's control group */
-        {"state", do_state},
-        {"stop", do_unit},
-        {"stop-early", do_plain},
-        {"warnings", do_events}, /* from LOG_WARNING on; "notices": the others */
-        {"total", do_total},
-        {"try", do_try},
-        {"unknown-run", do_unknown_run},
-        {"until-restart", do_status},
-        {"use", do_unit},
-        {"verdict", do_status},
-        {"verify", do_verify}, /* "memory": the host's memory has changed; "only": no repair now */
-        {"wait-for-end", do_wait_for_end},
-        {"was-complete", do_was_complete},
-        {"was-refused", do_was_refused},
-        {"write", do_write},
-};
-
 static void begin_story(void *context) {
         Story *story = context;
 
@@ -616,30 +504,13 @@ static void end_story(void *context) {
         play_free(story->play);
 }
 
-static const StoryTeller teller = {
-        .size = sizeof(Story),
-        .begin = begin_story,
-        .end = end_story,
-        .verbs = verbs,
-        .n_verbs = ARRAY_LEN(verbs),
-};
-
-TEST(keeper) {
-        story_tell("unit/keeper/keeper", &teller);
-}
-
-TEST(keeper_gate) {
-        story_tell("unit/keeper/keeper_gate", &teller);
-}
-
-TEST(keeper_rounds) {
-        story_tell("unit/keeper/keeper_rounds", &teller);
-}
-
-TEST(keeper_status) {
-        story_tell("unit/keeper/keeper_status", &teller);
-}
-
-TEST(keeper_faults) {
-        story_tell("unit/keeper/keeper_faults", &teller);
-}
+STORY_TEST(keeper, "unit/keeper/keeper", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
+STORY_TEST(keeper_gate, "unit/keeper/keeper_gate", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
+STORY_TEST(keeper_rounds, "unit/keeper/keeper_rounds", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
+STORY_TEST(keeper_status, "unit/keeper/keeper_status", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
+STORY_TEST(keeper_faults, "unit/keeper/keeper_faults", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)

@@ -36,6 +36,8 @@ typedef struct Story {
         const char *shown; /* after the last line of a script */
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 /* "TOTAL/FREE/SURPLUS" of each node with memory, and the host's reserved pages. */
 static char *pools_text(Arena *arena, const Kernel *kernel) {
         Text text = text_in(arena);
@@ -51,9 +53,7 @@ static char *pools_text(Arena *arena, const Kernel *kernel) {
         return text.string;
 }
 
-static const char *do_on(void *context, const StoryLine *line) {
-        Story *story = context;
-
+VERB(do_on, "on") {
         if (!story->host.arena)
                 story->host = text_in(line->arena);
         text_printf(&story->host, "%s\n", line->rest);
@@ -73,8 +73,7 @@ static void make_kernel(Story *story) {
 }
 
 /* Operations of the model: "ok", an error, or bytes. */
-static const char *do_kernel(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_kernel, "kernel") {
         const char *verb = line->words[1], *size = "";
         int node = KERNEL_HOST, r = 0;
         uint64_t bytes = 0;
@@ -107,21 +106,15 @@ static const char *do_kernel(void *context, const StoryLine *line) {
         return r == 0 ? "ok" : strerrorname_np(-r);
 }
 
-static const char *do_pools(void *context, const StoryLine *line) {
-        const Story *story = context;
-
+VERB(do_pools, "pools") {
         return pools_text(line->arena, story->kernel);
 }
 
-static const char *do_shown(void *context, const StoryLine *line UNUSED) {
-        const Story *story = context;
-
+VERB(do_shown, "shown") {
         return story->shown;
 }
 
-static const char *do_broken(void *context, const StoryLine *line UNUSED) {
-        const Story *story = context;
-
+VERB(do_broken, "broken") {
         return story_yes(kernel_has_miscounted(story->kernel));
 }
 
@@ -151,22 +144,8 @@ static void end_story(void *context) {
         kernel_free(story->kernel);
 }
 
-TEST(measured) {
-        static const StoryVerb verbs[] = {{"on", do_on},
-                                          {"kernel", do_kernel},
-                                          {"pools", do_pools},
-                                          {"shown", do_shown},
-                                          {"broken", do_broken}};
-        static const StoryTeller teller = {.size = sizeof(Story),
-                                           .end = end_story,
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs),
-                                           .otherwise = step,
-                                           .silent = "ok",
-                                           .check = check_story};
-
-        story_tell("model/measured", &teller);
-}
+STORY_TEST(measured, "model/measured", .size = sizeof(Story), .end = end_story, .otherwise = step,
+           .silent = "ok", .check = check_story)
 
 /* ---- what no script can say ---- */
 

@@ -73,14 +73,8 @@ static const char *perform(void *context, const StoryLine *line) {
         return root_story_perform(((Story *) context)->root, line);
 }
 
-TEST(stories) {
-        static const StoryTeller teller = {.size = sizeof(Story),
-                                           .begin = begin_story,
-                                           .end = end_story,
-                                           .otherwise = perform};
-
-        story_tell("unit/host/root", &teller);
-}
+STORY_TEST(stories, "unit/host/root", .size = sizeof(Story), .begin = begin_story, .end = end_story,
+           .otherwise = perform)
 
 ROOT_TEST(identity) {
         const Root *root = fixture->root;

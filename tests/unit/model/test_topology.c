@@ -37,14 +37,14 @@ TEST(format_nodes) {
         assert_text(topology_format_nodes(arena, &nodes), "nodes 0-2");
 }
 
-static const char *do_older(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_older, "older") {
         const Topology topology = {.kernel_release = line->rest};
 
         assert_false(topology_kernel_is_older(&(Topology){}, 5, 16));
         return story_yes(topology_kernel_is_older(&topology, 5, 16));
 }
 
-STORY_TEST(older_kernels, "unit/model/releases", {"older", do_older})
+STORY_TEST(older_kernels, "unit/model/releases")
 
 /* A distribution may have backported it, from one of its builds on. */
 TEST(kernel_skills) {

@@ -54,7 +54,7 @@ static char *changes_text(Arena *arena, const char *before, const char *after) {
 }
 
 /* BEFORE to AFTER */
-static const char *do_from(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_from, "from") {
         char *before = story_unescape(line->arena, arena_printf(line->arena, " %s ", line->rest));
         char *to = strstr(before, " to ");
 
@@ -63,7 +63,7 @@ static const char *do_from(void *context UNUSED, const StoryLine *line) {
                             text_strip(line->arena, to + strlen(" to ")));
 }
 
-STORY_TEST(stories, "unit/plan/changes", {"from", do_from})
+STORY_TEST(stories, "unit/plan/changes")
 
 /* Only persistent pages, and only pools that differ. */
 TEST(pools) {

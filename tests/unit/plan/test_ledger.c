@@ -405,6 +405,8 @@ typedef struct Story {
         Text running;
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 static void begin_story(void *context) {
         Story *story = context;
 
@@ -412,9 +414,7 @@ static void begin_story(void *context) {
         story->running = text_in(story->arena);
 }
 
-static const char *do_running(void *context, const StoryLine *line) {
-        Story *story = context;
-
+VERB(do_running, "hold unit") {
         text_printf(&story->running, "%s %s\n", line->words[0], line->rest);
         if (text_equals(line->words[0], "hold"))
                 story->ledger->holds =
@@ -424,8 +424,7 @@ static const char *do_running(void *context, const StoryLine *line) {
 
 /* The pages of 2M of each node, with the named units; "observe-alone": the use of units is unknown. Answers how many
  * pages were moved. */
-static const char *do_observe(void *context, const StoryLine *line) {
-        const Story *story = context;
+VERB(do_observe, "observe observe-alone") {
         Text host = text_in(line->arena);
         const Running running = running_make(line->arena, text_string(&story->running));
         bool is_alone = text_equals(line->words[0], "observe-alone");
@@ -439,9 +438,8 @@ static const char *do_observe(void *context, const StoryLine *line) {
 }
 
 /* "EXISTING SET" of a node; "set": the count that hugeplan has set. */
-static const char *do_pool(void *context, const StoryLine *line) {
-        LedgerPool *pool = ledger_pool(((Story *) context)->ledger,
-                                       (unsigned) story_number_at(line, 1), 2 * MIB);
+VERB(do_pool, "pool set") {
+        LedgerPool *pool = ledger_pool(story->ledger, (unsigned) story_number_at(line, 1), 2 * MIB);
 
         if (!pool)
                 return NULL;
@@ -451,9 +449,7 @@ static const char *do_pool(void *context, const StoryLine *line) {
                             pool->set_pages);
 }
 
-static const char *do_restore(void *context, const StoryLine *line) {
-        Story *story = context;
-
+VERB(do_restore, "long-ago restore") {
         if (text_equals(line->words[0], "long-ago"))
                 ledger_forget_restored(story->ledger);
         else
@@ -462,21 +458,21 @@ static const char *do_restore(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_holds(void *context, const StoryLine *line) {
-        return holds_text(line->arena, ((Story *) context)->ledger);
+VERB(do_holds, "holds") {
+        return holds_text(line->arena, story->ledger);
 }
 
 /* UNIT INSTANCE [RUN] */
-static const char *do_end(void *context, const StoryLine *line) {
-        ledger_end(((Story *) context)->ledger, line->words[1],
-                   line->words[3] ? line->words[3] : "", line->words[2]);
-        return do_holds(context, line);
+VERB(do_end, "end") {
+        ledger_end(story->ledger, line->words[1], line->words[3] ? line->words[3] : "",
+                   line->words[2]);
+        return do_holds(story, line);
 }
 
 /* a was granted 15 pages of node 0 and 5 of node 2; the answer is the hold of its unit under POLICY [NODES]. */
-static const char *do_start(void *context, const StoryLine *line) {
+VERB(do_start, "start") {
         static const char *const policies[] = {"unknown", "any", "bind", "interleave"};
-        Ledger *ledger = ((Story *) context)->ledger;
+        Ledger *ledger = story->ledger;
         LedgerInstance *granted = vec_push(line->arena, &ledger->instances);
         LedgerHold hold = {.unit = "a.service", .run = ""};
         Text kept = text_in(line->arena);
@@ -497,7 +493,7 @@ static const char *do_start(void *context, const StoryLine *line) {
 }
 
 /* BEFORE [AFTER]: a valid ledger with AFTER in place of BEFORE; "later": of a later version. */
-static const char *do_with(void *context UNUSED, const StoryLine *line) {
+VERB(do_with, "later with") {
         const char *after = line->words[2] ? story_unescape(line->arena, line->words[2]) : "";
         char *text =
                 changed_ledger(line->arena, story_unescape(line->arena, line->words[1]), after);
@@ -513,31 +509,8 @@ static const char *do_with(void *context UNUSED, const StoryLine *line) {
         return "taken";
 }
 
-static const char *do_text(void *context UNUSED, const StoryLine *line) {
+VERB(do_text, "text") {
         return parse(line->arena, story_unescape(line->arena, line->rest)) ? "taken" : "broken";
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {
-                {"end", do_end},
-                {"hold", do_running},
-                {"holds", do_holds},
-                {"later", do_with},
-                {"long-ago", do_restore},
-                {"observe", do_observe},
-                {"observe-alone", do_observe},
-                {"pool", do_pool},
-                {"restore", do_restore},
-                {"set", do_pool},
-                {"start", do_start},
-                {"text", do_text},
-                {"unit", do_running},
-                {"with", do_with},
-        };
-        static const StoryTeller teller = {.size = sizeof(Story),
-                                           .begin = begin_story,
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/plan/ledger", &teller);
-}
+STORY_TEST(stories, "unit/plan/ledger", .size = sizeof(Story), .begin = begin_story)

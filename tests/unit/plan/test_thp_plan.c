@@ -12,6 +12,8 @@ typedef struct Files {
         size_t n;
 } Files;
 
+#define VERB(name, words) STORY_VERB(name, words, Files, files)
+
 /* ".../hugepages-64kB/enabled" -> "hugepages-64kB"; the last name of others. */
 static const char *short_name(Arena *arena, const char *path) {
         if (text_ends_with(path, "/enabled"))
@@ -20,9 +22,7 @@ static const char *short_name(Arena *arena, const char *path) {
 }
 
 /* NAME LINE...; the lines of a file. */
-static const char *do_file(void *context, const StoryLine *line) {
-        Files *files = context;
-
+VERB(do_file, "file") {
         assert_true(files->n < FILES_MAX);
         files->names[files->n] = line->words[1];
         files->texts[files->n++] = story_lines(line, 2);
@@ -30,8 +30,7 @@ static const char *do_file(void *context, const StoryLine *line) {
 }
 
 /* FACTS of the host as after "thp" in support/testing.h: "POLICY|PATH=VALUE ...|problems" for the files. */
-static const char *do_plan(void *context, const StoryLine *line) {
-        const Files *files = context;
+VERB(do_plan, "plan") {
         const Config *config = config_make_files(line->arena, files->names, files->texts, files->n);
         Diags problems = diags_in(line->arena);
         const Topology *topology = host_printf(line->arena, "sizes 2M\nnode 0 total=1G\n%s%s",
@@ -47,29 +46,19 @@ static const char *do_plan(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_preference(void *context, const StoryLine *line) {
-        const Files *files = context;
+VERB(do_preference, "preference") {
         const Config *config = config_make_files(line->arena, files->names, files->texts, files->n);
 
         return thp_policy_name(thp_preference_of(config_find(config, line->words[1])));
 }
 
-static const char *do_selected(void *context UNUSED, const StoryLine *line) {
+VERB(do_selected, "selected") {
         const char *selected = thp_selected(line->arena, story_unescape(line->arena, line->rest));
 
         return selected ? arena_printf(line->arena, "'%s'", selected) : NULL;
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {{"file", do_file},
-                                          {"plan", do_plan},
-                                          {"preference", do_preference},
-                                          {"selected", do_selected}};
-        static const StoryTeller teller = {
-                .size = sizeof(Files), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/plan/thp_plan", &teller);
-}
+STORY_TEST(stories, "unit/plan/thp_plan", .size = sizeof(Files))
 
 /* Since systemd 260 a unit may have less than the host. That does not serve an instance without a unit, or one that
  * wants more. */

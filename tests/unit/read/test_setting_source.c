@@ -200,7 +200,7 @@ TEST(most_likely) {
                 "vm.nr_hugepages=40 in /etc/tuned/b/tuned.conf:2");
 }
 
-static const char *do_pools(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_pools, "pools") {
         static const struct {
                 const char *name;
                 SettingSourceSource source;
@@ -227,7 +227,7 @@ static const char *do_pools(void *context UNUSED, const StoryLine *line) {
         return text_string(&found);
 }
 
-static const char *do_explains(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_explains, "explains") {
         const SettingSource setting = {
                 .path = line->words[1],
                 .value = text_equals(line->words[2], "''")
@@ -240,7 +240,7 @@ static const char *do_explains(void *context UNUSED, const StoryLine *line) {
                                   : story_unescape(line->arena, line->words[3])));
 }
 
-STORY_TEST(stories, "unit/read/setting_shown", {"pools", do_pools}, {"explains", do_explains})
+STORY_TEST(stories, "unit/read/setting_shown")
 
 /* Surplus pages are not part of the setting. */
 TEST(surplus_is_not_set) {

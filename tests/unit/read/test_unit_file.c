@@ -96,11 +96,11 @@ static const char *command(Arena *arena, const char *line) {
         return join(arena, unit_file_command(unit_file_read(arena, sources, "a.service"), line));
 }
 
-static const char *do_command(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_command, "command") {
         return command(line->arena, story_unescape(line->arena, line->rest));
 }
 
-STORY_TEST(commands, "unit/read/commands", {"command", do_command})
+STORY_TEST(commands, "unit/read/commands")
 
 /* ---- environment ---- */
 

@@ -58,6 +58,8 @@ typedef struct Story {
         Text segments; /* an empty one: not known */
 } Story;
 
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
 static void begin_story(void *context) {
         Story *story = context;
 
@@ -71,7 +73,7 @@ static const char *unit_text(Arena *arena, const char *unit, const char *group) 
 }
 
 /* A process's status: COMMAND PARENT BYTES. */
-static const char *do_status(void *context UNUSED, const StoryLine *line) {
+VERB(do_status, "status") {
         Process process = {.pid = 5};
         int r = process_parse_status(line->arena, story_unescape(line->arena, line->rest),
                                      &process);
@@ -83,7 +85,7 @@ static const char *do_status(void *context UNUSED, const StoryLine *line) {
                             process.parent_pid, process.huge_bytes);
 }
 
-static const char *do_unit(void *context UNUSED, const StoryLine *line) {
+VERB(do_unit, "unit") {
         const char *path = story_unescape(line->arena, line->rest);
         size_t length = 0;
         const char *unit = process_unit_of_group(line->arena, path, &length);
@@ -91,7 +93,7 @@ static const char *do_unit(void *context UNUSED, const StoryLine *line) {
         return unit_text(line->arena, unit, arena_strndup(line->arena, path, length));
 }
 
-static const char *do_cgroup(void *context UNUSED, const StoryLine *line) {
+VERB(do_cgroup, "cgroup") {
         Process process = {};
 
         process_parse_cgroup(line->arena, story_unescape(line->arena, line->rest), &process);
@@ -99,7 +101,7 @@ static const char *do_cgroup(void *context UNUSED, const StoryLine *line) {
 }
 
 /* TEXT SIZE: the pages, and those of each node. */
-static const char *do_numa_stat(void *context UNUSED, const StoryLine *line) {
+VERB(do_numa_stat, "numa-stat") {
         NodePages *nodes;
         uint64_t pages;
         size_t n;
@@ -117,7 +119,7 @@ static const char *do_numa_stat(void *context UNUSED, const StoryLine *line) {
 
 /* MOUNTINFO MAPS, "parent": the maps above. Answers how many devices have hugetlbfs, the last one, and whether the maps
  * may have huge pages. */
-static const char *do_candidate(void *context UNUSED, const StoryLine *line) {
+VERB(do_candidate, "candidate") {
         const Devices devices =
                 process_parse_hugetlbfs(line->arena, story_unescape(line->arena, line->words[1]));
         const char *maps = text_equals(line->words[2], "parent")
@@ -131,14 +133,13 @@ static const char *do_candidate(void *context UNUSED, const StoryLine *line) {
                             story_yes(map.huge_bytes > 0 || map.doubtful_bytes > 0));
 }
 
-static const char *do_host(void *context, const StoryLine *line) {
-        ((Story *) context)->host = story_unescape(line->arena, line->rest);
+VERB(do_host, "host") {
+        story->host = story_unescape(line->arena, line->rest);
         return NULL;
 }
 
 /* PID PARENT UNIT [parent|child]: a process that cannot be read in detail, or one with these texts. */
-static const char *do_process(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_process, "process") {
         Given *given = &story->given[story->n++];
 
         assert_true(story->n <= PROCESSES_MAX);
@@ -158,8 +159,7 @@ static const char *do_process(void *context, const StoryLine *line) {
 }
 
 /* A line of the latest process's numa_maps or maps, its huge bytes, or a line of the System V segments. */
-static const char *do_line(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_line, "huge maps numa segment") {
         Given *given = story->n > 0 ? &story->given[story->n - 1] : NULL;
         const char *verb = line->words[0];
 
@@ -175,9 +175,7 @@ static const char *do_line(void *context, const StoryLine *line) {
 }
 
 /* UNIT SIZE PAGES RESERVED [PAGES of node 0] [of node 1] */
-static const char *do_charge(void *context, const StoryLine *line) {
-        Story *story = context;
-
+VERB(do_charge, "charge") {
         story->charge = (UnitCharge){.unit = line->words[1],
                                      .page_size_bytes = story_number_at(line, 2),
                                      .pages = story_number_at(line, 3),
@@ -198,8 +196,7 @@ static const HugeMappings *mappings_of(Arena *arena, Given *given) {
 }
 
 /* The mappings of the latest process. */
-static const char *do_mappings(void *context, const StoryLine *line) {
-        Story *story = context;
+VERB(do_mappings, "mappings") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(mapping, mappings_of(line->arena, &story->given[story->n - 1])) {
@@ -237,10 +234,10 @@ static PageUsers *users_of(Arena *arena, Story *story) {
 }
 
 /* "UNIT PID[: COMMAND]: PAGES/MAPPED of SIZE NODE:PAGES...", each row; ">": at least. */
-static const char *do_rows(void *context, const StoryLine *line) {
+VERB(do_rows, "rows") {
         Text text = text_in(line->arena);
 
-        VEC_FOREACH(page_user, &users_of(line->arena, context)->list) {
+        VEC_FOREACH(page_user, &users_of(line->arena, story)->list) {
                 text_printf(&text, "%s%s %" PRIu64 ": %s%s%s%" PRIu64 "/%" PRIu64 " of %s",
                             text.length > 0 ? "; " : "", page_user->unit ? page_user->unit : "-",
                             page_user->pid,
@@ -263,25 +260,11 @@ static const char *do_rows(void *context, const StoryLine *line) {
 }
 
 /* The sentence for the first row. */
-static const char *do_sentence(void *context, const StoryLine *line) {
-        return page_user_format(line->arena, &users_of(line->arena, context)->list.items[0]);
+VERB(do_sentence, "sentence") {
+        return page_user_format(line->arena, &users_of(line->arena, story)->list.items[0]);
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {
-                {"candidate", do_candidate}, {"cgroup", do_cgroup}, {"charge", do_charge},
-                {"host", do_host},           {"huge", do_line},     {"mappings", do_mappings},
-                {"maps", do_line},           {"numa", do_line},     {"numa-stat", do_numa_stat},
-                {"process", do_process},     {"rows", do_rows},     {"segment", do_line},
-                {"sentence", do_sentence},   {"status", do_status}, {"unit", do_unit},
-        };
-        static const StoryTeller teller = {.size = sizeof(Story),
-                                           .begin = begin_story,
-                                           .verbs = verbs,
-                                           .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/status/page_users", &teller);
-}
+STORY_TEST(stories, "unit/status/page_users", .size = sizeof(Story), .begin = begin_story)
 
 /* ---- text and JSON ---- */
 

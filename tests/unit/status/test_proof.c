@@ -30,8 +30,9 @@ typedef struct Case {
         NodePages granted, used[2];
 } Case;
 
-static const char *do_server(void *context, const StoryLine *line) {
-        Case *c = context;
+#define VERB(name, words) STORY_VERB(name, words, Case, c)
+
+VERB(do_server, "server") {
         uint64_t mapped = story_number_at(line, 1);
 
         *c = (Case){.arena = c->arena, .granted = {0, 139}, .used = {{0, 139}}};
@@ -67,8 +68,7 @@ static const char *do_server(void *context, const StoryLine *line) {
 }
 
 /* NAME=VALUE: a size, a duration or a number. */
-static const char *do_set(void *context, const StoryLine *line) {
-        Case *c = context;
+VERB(do_set, "set") {
         MemoryMap *map = &c->look.map;
         PageUser none = {}, *pages = c->look.pages.n > 0 ? &c->look.pages.items[0] : &none;
         uint64_t needed_pages = c->sizing.pages;
@@ -129,9 +129,7 @@ static const char *do_set(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_text(void *context, const StoryLine *line) {
-        Case *c = context;
-
+VERB(do_text, "wrong missing setting") {
         if (text_equals(line->words[0], "wrong"))
                 c->input.wrong = line->rest;
         else if (text_equals(line->words[0], "missing"))
@@ -152,9 +150,7 @@ static NodePages place_at(const StoryLine *line, size_t i) {
         return place;
 }
 
-static const char *do_places_of(void *context, const StoryLine *line) {
-        Case *c = context;
-
+VERB(do_places_of, "on planned") {
         if (text_equals(line->words[0], "planned")) {
                 c->granted = place_at(line, 1);
                 c->instance.pages_wanted = c->instance.pages_granted = c->granted.pages;
@@ -166,9 +162,7 @@ static const char *do_places_of(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_more(void *context, const StoryLine *line) {
-        Case *c = context;
-
+VERB(do_more, "nothing-seen gigantic aside until-restart auto given") {
         if (text_equals(line->words[0], "nothing-seen"))
                 c->look.pages.n = 0;
         else if (text_equals(line->words[0], "gigantic"))
@@ -191,9 +185,10 @@ static const char *do_more(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_judge(void *context, const StoryLine *line) {
+VERB(do_judge,
+     "judge why remedy cause word wanted-pages is-mapped-known small-tables worst-tables places deviations") {
         const char *what = line->words[0];
-        const Proof proof = proof_judge(line->arena, &((Case *) context)->input);
+        const Proof proof = proof_judge(line->arena, &c->input);
         Text text = text_in(line->arena);
         size_t n;
 
@@ -226,9 +221,8 @@ static const char *do_judge(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_waste(void *context, const StoryLine *line) {
+VERB(do_waste, "waste") {
         static const char *const starts[] = {"wanted", "disabled", "gone"};
-        Case *c = context;
         const Proof proof = proof_judge(line->arena, &c->input);
         Text text = text_in(line->arena);
         WasteList list = {};
@@ -244,27 +238,7 @@ static const char *do_waste(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-TEST(stories) {
-        static const StoryVerb verbs[] = {
-                {"server", do_server},      {"set", do_set},
-                {"wrong", do_text},         {"missing", do_text},
-                {"setting", do_text},       {"on", do_places_of},
-                {"planned", do_places_of},  {"nothing-seen", do_more},
-                {"gigantic", do_more},      {"aside", do_more},
-                {"until-restart", do_more}, {"auto", do_more},
-                {"given", do_more},         {"judge", do_judge},
-                {"why", do_judge},          {"remedy", do_judge},
-                {"cause", do_judge},        {"word", do_judge},
-                {"wanted-pages", do_judge}, {"is-mapped-known", do_judge},
-                {"small-tables", do_judge}, {"worst-tables", do_judge},
-                {"places", do_judge},       {"deviations", do_judge},
-                {"waste", do_waste},
-        };
-        static const StoryTeller teller = {
-                .size = sizeof(Case), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-        story_tell("unit/status/proof", &teller);
-}
+STORY_TEST(stories, "unit/status/proof", .size = sizeof(Case))
 
 TEST(waste_of_segments) {
         PageUsers users = {};

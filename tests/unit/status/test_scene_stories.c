@@ -46,19 +46,18 @@ typedef struct Scene {
         const Status *status;
 } Scene;
 
+#define VERB(name, words) STORY_VERB(name, words, Scene, scene)
+
 /* ---- what there is ---- */
 
 /* The plan must be made again. */
-static Scene *changed(void *context) {
-        Scene *scene = context;
-
+static Scene *changed(Scene *scene) {
         scene->plan = NULL;
         return scene;
 }
 
-static const char *do_config(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
-
+VERB(do_config, "config") {
+        changed(scene);
         scene->config = NULL;
         scene->config_text = *line->rest ? line->rest : NULL;
         return NULL;
@@ -70,17 +69,15 @@ static void add_line(Text *text, const StoryLine *line) {
         text_printf(text, "%s %s\n", line->words[0], line->rest);
 }
 
-static const char *do_host_line(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
-
+VERB(do_host_line, "sizes node reserved thp") {
+        changed(scene);
         add_line(&scene->host, line);
         scene->topology = NULL;
         return NULL;
 }
 
-static const char *do_host(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
-
+VERB(do_host, "host even crowded") {
+        changed(scene);
         scene->host = text_in(line->arena);
         if (text_equals(line->words[0], "even"))
                 text_add(&scene->host, "sizes 1G 2M\nnode 0 total=20G free=4048M\n"
@@ -92,14 +89,13 @@ static const char *do_host(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_running_line(void *context, const StoryLine *line) {
-        add_line(&changed(context)->running_lines, line);
+VERB(do_running_line, "hold unit mount") {
+        add_line(&changed(scene)->running_lines, line);
         return NULL;
 }
 
-static const char *do_no_units(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
-
+VERB(do_no_units, "no-units") {
+        changed(scene);
         scene->running_lines = text_in(line->arena);
         if (scene->ledger)
                 scene->ledger->holds = (LedgerHolds){};
@@ -112,16 +108,15 @@ static Topology *topology_of(Scene *scene) {
         return scene->topology;
 }
 
-static Ledger *ledger_of(void *context) {
-        Scene *scene = changed(context);
-
+static Ledger *ledger_of(Scene *scene) {
+        changed(scene);
         if (!scene->ledger)
                 scene->ledger = ledger_new(scene->arena, "boot");
         return scene->ledger;
 }
 
-static const char *do_forget(void *context, const StoryLine *line UNUSED) {
-        changed(context)->ledger = NULL;
+VERB(do_forget, "forget") {
+        changed(scene)->ledger = NULL;
         return NULL;
 }
 
@@ -129,8 +124,8 @@ static uint64_t size_of(const StoryLine *line) {
         return story_has_word(line, "1G") ? GIB : story_has_word(line, "16G") ? 16 * GIB : 2 * MIB;
 }
 
-static const char *do_pool(void *context, const StoryLine *line) {
-        Ledger *ledger = ledger_of(context);
+VERB(do_pool, "pool") {
+        Ledger *ledger = ledger_of(scene);
 
         *vec_push(line->arena, &ledger->pools) = (LedgerPool){
                 .node = (unsigned) story_number_at(line, 1),
@@ -142,8 +137,8 @@ static const char *do_pool(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_granted(void *context, const StoryLine *line) {
-        Ledger *ledger = ledger_of(context);
+VERB(do_granted, "granted") {
+        Ledger *ledger = ledger_of(scene);
         LedgerInstance *instance = vec_push(line->arena, &ledger->instances);
 
         *instance = (LedgerInstance){
@@ -165,8 +160,8 @@ static const char *do_granted(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_limit(void *context, const StoryLine *line) {
-        *vec_push(line->arena, &changed(context)->limits) = (PoolLimit){
+VERB(do_limit, "limit") {
+        *vec_push(line->arena, &changed(scene)->limits) = (PoolLimit){
                 .node = (unsigned) story_number_at(line, 1),
                 .page_size_bytes = size_of(line),
                 .persistent_pages = story_number_at(line, 2),
@@ -176,8 +171,8 @@ static const char *do_limit(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_flag(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
+VERB(do_flag, "incomplete restarted unlimited splits no-hugetlb-limit assumed moving unread") {
+        changed(scene);
         const char *flag = line->words[0];
 
         if (text_equals(flag, "incomplete"))
@@ -211,18 +206,15 @@ static MemoryPolicy policy_of(Arena *arena, const char *word) {
                                  .policy;
 }
 
-static const char *do_starting(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
-
+VERB(do_starting, "starting") {
+        changed(scene);
         scene->starting = (PlanStartings){};
         *vec_push(line->arena, &scene->starting) = (PlanStarting){
                 line->words[1], line->words[2], "", policy_of(line->arena, line->words[3])};
         return NULL;
 }
 
-static const char *do_writes(void *context, const StoryLine *line) {
-        Scene *scene = context;
-
+VERB(do_writes, "writes") {
         *vec_push(line->arena, &scene->host_plan.writes) =
                 (HostWrite){.path = line->words[1], .value = line->words[2]};
         return NULL;
@@ -263,8 +255,7 @@ static const Plan *plan_of(Scene *scene) {
 }
 
 /* "record-only" does not record which instances are ready; "perform" also writes. */
-static const char *do_record(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_record, "record record-only perform") {
         const Plan *plan = plan_of(scene);
 
         plan_record(scene->arena, plan, scene->ledger);
@@ -279,8 +270,7 @@ static const char *do_record(void *context, const StoryLine *line) {
 
 /* Like the daemon: records, writes, records the written counts, and records the result by a new plan; the previous
  * plan stays. */
-static const char *do_apply(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_apply, "apply") {
         const Plan *plan = plan_of(scene);
 
         plan_record(scene->arena, plan, scene->ledger);
@@ -289,15 +279,13 @@ static const char *do_apply(void *context, const StoryLine *line) {
                 ledger_pool(scene->ledger, plan->pools[i].node, plan->pools[i].page_size_bytes)
                         ->set_pages = plan->pools[i].to_pages;
         scene->plan = NULL;
-        do_record(context, line);
+        do_record(scene, line);
         scene->plan = plan;
         return NULL;
 }
 
 /* Changes since the plan was made, before the status. */
-static const char *do_now(void *context, const StoryLine *line) {
-        Scene *scene = context;
-
+VERB(do_now, "now-hold now-unit") {
         if (text_equals(line->words[0], "now-hold"))
                 scene->running_lines = text_in(line->arena);
         text_printf(&scene->running_lines, "%s %s\n", line->words[0] + strlen("now-"), line->rest);
@@ -306,15 +294,15 @@ static const char *do_now(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_plan(void *context, const StoryLine *line UNUSED) {
-        plan_of(changed(context));
+VERB(do_plan, "plan") {
+        plan_of(changed(scene));
         return NULL;
 }
 
 /* Of the pool of 2M: others remove pages, or use them, or have surplus ones. */
-static const char *do_change(void *context, const StoryLine *line) {
-        Pool *pool = (Pool *) topology_pool(topology_of(context),
-                                            (unsigned) story_number_at(line, 1), 2 * MIB);
+VERB(do_change, "lose take surplus") {
+        Pool *pool = (Pool *) topology_pool(topology_of(scene), (unsigned) story_number_at(line, 1),
+                                            2 * MIB);
         uint64_t pages = story_number_at(line, 2);
 
         if (text_equals(line->words[0], "lose"))
@@ -325,8 +313,7 @@ static const char *do_change(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_judge(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_judge, "judge") {
         bool is_working = story_has_word(line, "working");
         const Plan *plan = plan_of(scene);
 
@@ -348,8 +335,8 @@ static const char *do_judge(void *context, const StoryLine *line) {
 /* ---- what is planned ---- */
 
 /* Of an instance. */
-static const char *do_planned(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_planned,
+     "grants reason why remedy exposed exposed-why exposed-remedy size wanted given held waits runs") {
         const Plan *plan = plan_of(scene);
         const PlanInstance *planned = plan_find(plan, line->words[1]);
         const char *what = line->words[0];
@@ -381,8 +368,7 @@ static const char *do_planned(void *context, const StoryLine *line) {
 }
 
 /* "40 now, mount": the pages of a starter. */
-static const char *do_starter(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_starter, "starter") {
         const Plan *plan = plan_of(scene);
         const Starter starter = plan_starter(&scene->input,
                                              plan_promises(line->arena, &scene->input),
@@ -393,8 +379,7 @@ static const char *do_starter(void *context, const StoryLine *line) {
 }
 
 /* "0 repair: node 0 has 99 pages of 2M instead of 100" */
-static const char *do_drifts(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_drifts, "drifts") {
         const Drifts drifts = drift_find(line->arena, scene->recorded, scene->ledger,
                                          topology_of(scene), &scene->host_plan);
         Text text = text_in(line->arena);
@@ -406,13 +391,13 @@ static const char *do_drifts(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_steps(void *context, const StoryLine *line) {
-        return steps_text(line->arena, plan_of(context));
+VERB(do_steps, "steps") {
+        return steps_text(line->arena, plan_of(scene));
 }
 
-static const char *do_pool_pages(void *context, const StoryLine *line) {
+VERB(do_pool_pages, "others split gained planned") {
         const PlanPool *pool =
-                plan_pool(plan_of(context), (unsigned) story_number_at(line, 1), size_of(line));
+                plan_pool(plan_of(scene), (unsigned) story_number_at(line, 1), size_of(line));
         const char *what = line->words[0];
 
         return story_number(line, text_equals(what, "others")   ? pool->others_pages
@@ -422,8 +407,7 @@ static const char *do_pool_pages(void *context, const StoryLine *line) {
 }
 
 /* The ledger's entry of an instance. */
-static const char *do_recorded(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_recorded, "recorded") {
         const LedgerInstance *instance = ledger_instance(scene->ledger, line->words[1]);
 
         if (!instance)
@@ -434,22 +418,19 @@ static const char *do_recorded(void *context, const StoryLine *line) {
                             instance->was_ready ? ", ready" : "");
 }
 
-static const char *do_held_pages(void *context, const StoryLine *line) {
-        const Scene *scene = context;
-
+VERB(do_held_pages, "held-pages") {
         VEC_FOREACH(hold, &scene->ledger->holds)
                 if (text_equals(hold->granted.name, line->words[1]))
                         return story_number(line, ledger_granted_pages(&hold->granted));
         return NULL;
 }
 
-static const char *do_keep_free(void *context, const StoryLine *line) {
-        return arena_printf(line->arena, "%.17gM",
-                            (double) plan_of(context)->keep_free_bytes / MIB);
+VERB(do_keep_free, "keep-free") {
+        return arena_printf(line->arena, "%.17gM", (double) plan_of(scene)->keep_free_bytes / MIB);
 }
 
-static const char *do_planned_covers(void *context, const StoryLine *line) {
-        const Plan *plan = plan_of(context);
+VERB(do_planned_covers, "planned-covers") {
+        const Plan *plan = plan_of(scene);
         Text text = text_in(line->arena);
 
         VEC_FOREACH(cover, &plan->covers)
@@ -458,8 +439,7 @@ static const char *do_planned_covers(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_number(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_number, "number") {
         const Plan *plan = plan_of(scene);
         const Diags *problems = scene->status ? &scene->status->problems : NULL;
         const struct {
@@ -491,8 +471,8 @@ static const char *do_number(void *context, const StoryLine *line) {
 
 /* ---- promises ---- */
 
-static const char *do_free(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
+VERB(do_free, "free") {
+        changed(scene);
         const char *counts = line->words[1], *word;
 
         scene->host = text_in(line->arena);
@@ -503,8 +483,8 @@ static const char *do_free(void *context, const StoryLine *line) {
         return NULL;
 }
 
-static const char *do_maps(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
+VERB(do_maps, "maps") {
+        changed(scene);
         const char *unit = arena_printf(line->arena, "%s.service", line->words[1]);
         const char *hold = arena_printf(line->arena, "hold %s %s 2M=%s %s counted\n", unit,
                                         line->words[1], line->words[2],
@@ -575,8 +555,8 @@ static void add_pages(Text *text, const char *what, uint64_t pages) {
 }
 
 /* "a.service any, used 0:3, promised 2, likely 1, owed 5, at most 8" without zeros; others' pages come last. */
-static const char *do_promises(void *context, const StoryLine *line) {
-        const Promises *promises = promises_of(context);
+VERB(do_promises, "promises") {
+        const Promises *promises = promises_of(scene);
         Text text = text_in(line->arena);
 
         VEC_FOREACH(row, &promises->list) {
@@ -602,8 +582,8 @@ static const char *do_promises(void *context, const StoryLine *line) {
 }
 
 /* "interleave=0-1 mems=1": the effective policy of a unit with this policy and cpuset. */
-static const char *do_confined(void *context, const StoryLine *line) {
-        Scene *scene = changed(context);
+VERB(do_confined, "confined") {
+        changed(scene);
         const char *policy = text_equals(line->words[1], "any") ? "" : line->words[1];
 
         scene->running_lines = text_in(line->arena);
@@ -614,19 +594,18 @@ static const char *do_confined(void *context, const StoryLine *line) {
 }
 
 /* Of an instance without a unit. */
-static const char *do_unitless(void *context, const StoryLine *line) {
-        return story_number(line, promises_unitless_pages(promises_of(context), line->words[1]));
+VERB(do_unitless, "unitless") {
+        return story_number(line, promises_unitless_pages(promises_of(scene), line->words[1]));
 }
 
-static const char *do_finds(void *context, const StoryLine *line) {
-        const Promise *found = promises_find(promises_of(context), line->words[1]);
+VERB(do_finds, "finds") {
+        const Promise *found = promises_find(promises_of(scene), line->words[1]);
 
         return found ? found->unit : NULL;
 }
 
 /* "50/12", by node. */
-static const char *do_balance(void *context, const StoryLine *line) {
-        Scene *scene = context;
+VERB(do_balance, "spare missing") {
         Balance *balance =
                 balance_new(line->arena, promises_of(scene), free_pages_of(scene), false);
         bool is_spare = text_equals(line->words[0], "spare");
@@ -643,9 +622,9 @@ static const char *do_balance(void *context, const StoryLine *line) {
 }
 
 /* "15 of b.service on 1 by c.service (40)" */
-static const char *do_exposures(void *context, const StoryLine *line) {
-        const Exposures exposures = promises_exposures(line->arena, promises_of(context),
-                                                       free_pages_of(context), false);
+VERB(do_exposures, "exposures") {
+        const Exposures exposures =
+                promises_exposures(line->arena, promises_of(scene), free_pages_of(scene), false);
         Text text = text_in(line->arena);
 
         VEC_FOREACH(exposure, &exposures)
@@ -657,9 +636,9 @@ static const char *do_exposures(void *context, const StoryLine *line) {
 }
 
 /* Reserved pages that no page can serve any more. */
-static const char *do_lost(void *context, const StoryLine *line) {
-        return story_number(line, promises_lost_pages(promises_of(context), line->words[1],
-                                                      free_pages_of(context)));
+VERB(do_lost, "lost") {
+        return story_number(line, promises_lost_pages(promises_of(scene), line->words[1],
+                                                      free_pages_of(scene)));
 }
 
 static Starter starter_make(Arena *arena, const char *text) {
@@ -685,7 +664,7 @@ static Starter starter_make(Arena *arena, const char *text) {
 }
 
 /* "ok", or "15 on 1: 30 free, 40 taken by c.service" of each starter after those before it. */
-static const char *do_admit(void *context, const StoryLine *line) {
+VERB(do_admit, "admit") {
         Text text = text_in(line->arena);
         const char *rest = line->rest, *word;
         VEC(Starter) starters = {};
@@ -694,7 +673,7 @@ static const char *do_admit(void *context, const StoryLine *line) {
                 *vec_push(line->arena, &starters) = starter_make(line->arena, word);
         Lack *lacks = ARENA_ARRAY(line->arena, Lack, starters.n);
 
-        promises_admit(line->arena, promises_of(context), free_pages_of(context), starters.items,
+        promises_admit(line->arena, promises_of(scene), free_pages_of(scene), starters.items,
                        starters.n, lacks);
         for (size_t i = 0; i < starters.n; i++) {
                 const Lack *lack = &lacks[i];
@@ -715,15 +694,12 @@ static const char *do_admit(void *context, const StoryLine *line) {
 /* ---- the status ---- */
 
 /* Without an instance: of all. */
-static const char *do_verdict(void *context, const StoryLine *line) {
-        const Scene *scene = context;
-
+VERB(do_verdict, "verdict") {
         return verdict_name(line->words[1] ? status_find(scene->status, line->words[1])->verdict
                                            : scene->status->verdict);
 }
 
-static const char *do_reported(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_reported, "has reported reported-reason reported-remedy is-running until-restart") {
         const StatusInstance *instance = status_find(scene->status, line->words[1]);
         const char *what = line->words[0];
         const StatusHold *until = instance->until_restart;
@@ -746,8 +722,7 @@ static const char *do_reported(void *context, const StoryLine *line) {
 }
 
 /* Without an instance: of the host. */
-static const char *do_describes(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_describes, "describes") {
         const Status *status = scene->status;
         const StatusInstance *instance = line->words[1] ? status_find(status, line->words[1])
                                                         : NULL;
@@ -758,14 +733,11 @@ static const char *do_describes(void *context, const StoryLine *line) {
                                        status->phase, status->thp);
 }
 
-static const char *do_problem(void *context, const StoryLine *line) {
-        const Scene *scene = context;
-
+VERB(do_problem, "problem") {
         return scene->status->problems.list.items[story_number_at(line, 1)].id;
 }
 
-static const char *do_left_behind(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_left_behind, "left-behind") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(left, &scene->status->left)
@@ -774,15 +746,12 @@ static const char *do_left_behind(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const char *do_problems(void *context, const StoryLine *line) {
-        const Scene *scene = context;
-
+VERB(do_problems, "problems") {
         return problems_text(line->arena, &scene->status->problems);
 }
 
 /* The I-th pool: "0 2M: 30 total, 20 free, 5 surplus, 0 owned, 0 cover, 30 foreign". */
-static const char *do_status_pool(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_status_pool, "status-pool") {
         const StatusPool *pool = &scene->status->pools[story_number_at(line, 1)];
 
         return arena_printf(line->arena,
@@ -794,8 +763,7 @@ static const char *do_status_pool(void *context, const StoryLine *line) {
 }
 
 /* "b.service 2M:30 on 1; ? 2M:7": the owner, and the nodes that alone can serve the pages. */
-static const char *do_reserved(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_reserved, "status-reserved") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(reserved, &scene->status->reserved)
@@ -810,8 +778,7 @@ static const char *do_reserved(void *context, const StoryLine *line) {
 }
 
 /* "a.service 40 by c.service (40) on 1": the covered unit, and those that may take its pages. */
-static const char *do_covers(void *context, const StoryLine *line) {
-        const Scene *scene = context;
+VERB(do_covers, "covers") {
         Text text = text_in(line->arena);
 
         VEC_FOREACH(cover, &scene->status->covers)
@@ -821,115 +788,8 @@ static const char *do_covers(void *context, const StoryLine *line) {
         return text_string(&text);
 }
 
-static const StoryVerb verbs[] = {
-        {"config", do_config},
-        {"host", do_host},
-        {"even", do_host},
-        {"crowded", do_host},
-        {"sizes", do_host_line},
-        {"node", do_host_line},
-        {"reserved", do_host_line},
-        {"thp", do_host_line},
-        {"hold", do_running_line},
-        {"unit", do_running_line},
-        {"mount", do_running_line},
-        {"no-units", do_no_units},
-        {"forget", do_forget},
-        {"pool", do_pool},
-        {"granted", do_granted},
-        {"limit", do_limit},
-        {"incomplete", do_flag},
-        {"restarted", do_flag},
-        {"unlimited", do_flag},
-        {"splits", do_flag},
-        {"no-hugetlb-limit", do_flag},
-        {"record", do_record},
-        {"apply", do_apply},
-        {"plan", do_plan},
-        {"lose", do_change},
-        {"take", do_change},
-        {"surplus", do_change},
-        {"judge", do_judge},
-        {"grants", do_planned},
-        {"reason", do_planned},
-        {"why", do_planned},
-        {"remedy", do_planned},
-        {"exposed", do_planned},
-        {"exposed-why", do_planned},
-        {"exposed-remedy", do_planned},
-        {"size", do_planned},
-        {"wanted", do_planned},
-        {"given", do_planned},
-        {"held", do_planned},
-        {"waits", do_planned},
-        {"runs", do_planned},
-        {"steps", do_steps},
-        {"others", do_pool_pages},
-        {"split", do_pool_pages},
-        {"gained", do_pool_pages},
-        {"planned", do_pool_pages},
-        {"recorded", do_recorded},
-        {"number", do_number},
-        {"verdict", do_verdict},
-        {"has", do_reported},
-        {"reported", do_reported},
-        {"reported-reason", do_reported},
-        {"reported-remedy", do_reported},
-        {"is-running", do_reported},
-        {"until-restart", do_reported},
-        {"problems", do_problems},
-        {"status-pool", do_status_pool},
-        {"record-only", do_record},
-        {"perform", do_record},
-        {"now-hold", do_now},
-        {"now-unit", do_now},
-        {"held-pages", do_held_pages},
-        {"keep-free", do_keep_free},
-        {"planned-covers", do_planned_covers},
-        {"describes", do_describes},
-        {"problem", do_problem},
-        {"left-behind", do_left_behind},
-        {"status-reserved", do_reserved},
-        {"covers", do_covers},
-        {"assumed", do_flag},
-        {"moving", do_flag},
-        {"unread", do_flag},
-        {"starting", do_starting},
-        {"starter", do_starter},
-        {"writes", do_writes},
-        {"drifts", do_drifts},
-        {"free", do_free},
-        {"maps", do_maps},
-        {"promises", do_promises},
-        {"confined", do_confined},
-        {"unitless", do_unitless},
-        {"finds", do_finds},
-        {"spare", do_balance},
-        {"missing", do_balance},
-        {"exposures", do_exposures},
-        {"lost", do_lost},
-        {"admit", do_admit},
-};
-
-static const StoryTeller teller = {
-        .size = sizeof(Scene), .verbs = verbs, .n_verbs = ARRAY_LEN(verbs)};
-
-TEST(plan) {
-        story_tell("unit/plan/plan", &teller);
-}
-
-TEST(plan_split) {
-        story_tell("unit/plan/plan_split", &teller);
-}
-
-TEST(plan_reason) {
-        story_tell("unit/plan/plan_reason", &teller);
-}
-
-TEST(promises) {
-        story_tell("unit/plan/promises", &teller);
-}
-
-TEST(status) {
-        story_tell("unit/status/status", &teller);
-}
+STORY_TEST(plan, "unit/plan/plan", .size = sizeof(Scene))
+STORY_TEST(plan_split, "unit/plan/plan_split", .size = sizeof(Scene))
+STORY_TEST(plan_reason, "unit/plan/plan_reason", .size = sizeof(Scene))
+STORY_TEST(promises, "unit/plan/promises", .size = sizeof(Scene))
+STORY_TEST(status, "unit/status/status", .size = sizeof(Scene))

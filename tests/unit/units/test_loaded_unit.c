@@ -67,7 +67,7 @@ TEST(healthy) {
         assert_text(judge(arena, oracle, &unit), "");
 }
 
-static const char *do_gate(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_gate, "gate") {
         const LoadedUnit unit = {.name = "x.service", .pre_starts = names(line->arena, line->rest)};
 
         return story_yes(
@@ -75,7 +75,7 @@ static const char *do_gate(void *context UNUSED, const StoryLine *line) {
 }
 
 /* ACTIVE-STATE SUB-STATE CONTROL-PID MAIN-PID PID */
-static const char *do_start(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_start, "start") {
         const LoadedUnit unit = {
                 .active_state = text_equals(line->words[1], "-") ? "" : line->words[1],
                 .sub_state = text_equals(line->words[2], "-") ? "" : line->words[2],
@@ -86,7 +86,7 @@ static const char *do_start(void *context UNUSED, const StoryLine *line) {
         return story_yes(loaded_unit_starts_by(&unit, (uint32_t) story_number_at(line, 5)));
 }
 
-STORY_TEST(stories, "unit/units/loaded_unit", {"gate", do_gate}, {"start", do_start})
+STORY_TEST(stories, "unit/units/loaded_unit")
 
 TEST(reset) {
         LoadedUnit unit = healthy(arena);

@@ -151,13 +151,13 @@ static const char *mounted(Arena *arena, const char *path) {
                                                       : entry->type;
 }
 
-static const char *do_mounted(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_mounted, "mounted") {
         return mounted(line->arena, story_unescape(line->arena, line->rest));
 }
 
 /* MOUNT [used] [unit]: what is said of a mount whose directory has files, or that a unit of the administrator
  * mounts. */
-static const char *do_said(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_said, "said") {
         const char *mount = story_unescape(line->arena, line->words[1]);
         const MountUnits units =
                 make(line->arena,
@@ -183,29 +183,29 @@ static const char *do_said(void *context UNUSED, const StoryLine *line) {
 
 /* ---- stories ---- */
 
-static const char *do_value(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_value, "value") {
         return parse(line->arena, story_unescape(line->arena, line->rest));
 }
 
-static const char *do_refusal(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_refusal, "refusal") {
         return refusal(line->arena, story_lines(line, 1));
 }
 
-static const char *do_options(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_options, "options") {
         return options(line->arena, story_lines(line, 1));
 }
 
-static const char *do_unit_name(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_unit_name, "unit-name") {
         return mount_unit_name(line->arena, story_unescape(line->arena, line->rest));
 }
 
-static const char *do_overlap(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_overlap, "overlap") {
         return story_yes(mount_paths_overlap(line->words[1], line->words[2]));
 }
 
 /* The instances that are refused, the units that are made, and the problems; "units-no-size": on a host without huge
  * pages. */
-static const char *do_units(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_units, "units units-no-size") {
         Config *config = config_line(line->arena, "%s", line->rest);
         const MountUnits units = make(
                 line->arena, config,
@@ -225,14 +225,11 @@ static const char *do_units(void *context UNUSED, const StoryLine *line) {
 }
 
 /* What is reserved for an instance with these lines; "reserved-small": on a host without room for a page of 1G. */
-static const char *do_reserved(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_reserved, "reserved reserved-small") {
         return reason(line->arena, story_lines(line, 1),
                       text_equals(line->words[0], "reserved")
                               ? host_text
                               : "sizes 1G 2M\nnode 0 total=4G free=900M\n");
 }
 
-STORY_TEST(stories, "unit/units/mount", {"mounted", do_mounted}, {"options", do_options},
-           {"overlap", do_overlap}, {"refusal", do_refusal}, {"reserved", do_reserved},
-           {"reserved-small", do_reserved}, {"said", do_said}, {"unit-name", do_unit_name},
-           {"units", do_units}, {"units-no-size", do_units}, {"value", do_value})
+STORY_TEST(stories, "unit/units/mount")

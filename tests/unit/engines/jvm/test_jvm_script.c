@@ -23,7 +23,7 @@ static JvmScript read(Arena *arena, const char *text) {
         return script;
 }
 
-static const char *do_script(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_script, "script") {
         JvmScript script = read(line->arena, story_unescape(line->arena, line->rest));
         Text text = text_in(line->arena);
 
@@ -33,7 +33,7 @@ static const char *do_script(void *context UNUSED, const StoryLine *line) {
         return text_string(&text);
 }
 
-STORY_TEST(assignments, "unit/engines/jvm/script", {"script", do_script})
+STORY_TEST(assignments, "unit/engines/jvm/script")
 
 TEST(origins) {
         JvmScript script = read(arena, "A=1\nX=\"a\nb\"\nY=1\n");

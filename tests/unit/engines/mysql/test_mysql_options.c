@@ -240,19 +240,19 @@ static const char *setting_of(Arena *arena, const char *name, const char *value)
 }
 
 /* NAME ["-": none] [VALUE] */
-static const char *do_set(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_set, "set") {
         const char *name = text_equals(line->words[1], "-") ? "" : line->words[1];
 
         return setting_of(line->arena, name,
                           text_equals(line->words[2], "''") ? "" : line->words[2]);
 }
 
-static const char *do_read(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_read, "read") {
         return options_of(line->arena, arena_printf(line->arena, "[mysqld]\n%s",
                                                     story_unescape(line->arena, line->rest)));
 }
 
-STORY_TEST(stories, "unit/engines/mysql/options", {"read", do_read}, {"set", do_set})
+STORY_TEST(stories, "unit/engines/mysql/options")
 
 TEST(words) {
         static const char *const words[] = {"--key_buffer_size",

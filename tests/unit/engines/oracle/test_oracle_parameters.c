@@ -35,11 +35,11 @@ static const char *read_text(Arena *arena, const char *text, const char *sid) {
         return text_string(&found);
 }
 
-static const char *do_read(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_read, "read") {
         return read_text(line->arena, story_unescape(line->arena, line->rest), NULL);
 }
 
-STORY_TEST(grammar, "unit/engines/oracle/grammar", {"read", do_read})
+STORY_TEST(grammar, "unit/engines/oracle/grammar")
 
 /* Lines of other instances are ignored, even their includes. */
 TEST(of_another_instance) {

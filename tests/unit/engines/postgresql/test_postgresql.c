@@ -45,7 +45,7 @@ static const char *read_conf(Arena *arena, const char *text) {
         return wrong ? wrong : settings_text(arena, &settings);
 }
 
-static const char *do_read(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_read, "read broken") {
         const char *text = story_unescape(line->arena, line->rest);
 
         if (text_equals(line->words[0], "broken"))
@@ -53,7 +53,7 @@ static const char *do_read(void *context UNUSED, const StoryLine *line) {
         return read_conf(line->arena, text);
 }
 
-STORY_TEST(grammar, "unit/engines/postgresql/grammar", {"read", do_read}, {"broken", do_read})
+STORY_TEST(grammar, "unit/engines/postgresql/grammar")
 
 TEST(comment_in_another_encoding) {
         assert_text(read_conf(arena, "# caf\xE9\na = 1\n"), "a=1");

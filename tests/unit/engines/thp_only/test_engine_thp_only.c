@@ -7,7 +7,7 @@
 #include "support/story.h"
 
 /* ENGINE VERSION ["-": none] */
-static const char *do_prefers(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_prefers, "prefers") {
         const char *version = text_equals(line->words[2], "-")    ? NULL
                               : text_equals(line->words[2], "''") ? ""
                                                                   : line->words[2];
@@ -19,7 +19,7 @@ static const char *do_prefers(void *context UNUSED, const StoryLine *line) {
 }
 
 /* ENGINE OUTPUT */
-static const char *do_answer(void *context UNUSED, const StoryLine *line) {
+PLAIN_VERB(do_answer, "answer") {
         const EngineReader *reader = engine_reader(engine_find(line->words[1]));
         const char *output =
                 line->words[2] ? story_unescape(line->arena, strchr(line->rest, ' ') + 1) : "";
@@ -30,8 +30,7 @@ static const char *do_answer(void *context UNUSED, const StoryLine *line) {
         return version;
 }
 
-STORY_TEST(versions, "unit/engines/thp_only/versions", {"prefers", do_prefers},
-           {"answer", do_answer})
+STORY_TEST(versions, "unit/engines/thp_only/versions")
 
 /* Text without a version changes nothing. */
 TEST(no_version) {
