@@ -285,8 +285,8 @@ VERB(do_apply, "apply") {
 }
 
 /* Changes since the plan was made, before the status. */
-VERB(do_now, "now-hold now-unit") {
-        if (text_equals(line->words[0], "now-hold"))
+VERB(do_now, "now-hold now-mount now-unit") {
+        if (!text_equals(line->words[0], "now-unit"))
                 scene->running_lines = text_in(line->arena);
         text_printf(&scene->running_lines, "%s %s\n", line->words[0] + strlen("now-"), line->rest);
         scene->running = running_make(line->arena, text_string(&scene->running_lines));
@@ -313,21 +313,44 @@ VERB(do_change, "lose take surplus") {
         return NULL;
 }
 
-VERB(do_judge, "judge") {
-        bool is_working = story_has_word(line, "working");
+/* Another host, after the plan was made on the present one. */
+VERB(do_now_host, "now-host") {
+        plan_of(scene);
+        scene->topology = host_make(scene->arena, story_text(line, 0));
+        return NULL;
+}
+
+/* An instance was ready with so many pages; "unrecorded": the ledger has no instance. */
+VERB(do_was_ready, "was-ready unrecorded") {
+        if (text_equals(line->words[0], "unrecorded")) {
+                scene->ledger->instances.n = 0;
+                return NULL;
+        }
+        LedgerInstance *instance = ledger_instance(scene->ledger, line->words[1]);
+
+        instance->was_ready = true;
+        instance->pages_wanted = story_number_at(line, 2);
+        return NULL;
+}
+
+static StatusInput status_input(Scene *scene) {
         const Plan *plan = plan_of(scene);
 
-        scene->running.use.is_moving = story_has_word(line, "moving");
-        const StatusInput input = {
-                .config = scene->config,
-                .plan = plan,
-                .topology = scene->topology,
-                .use = &scene->running.use,
-                .ledger = scene->ledger,
-                .phase = is_working ? "reserving" : "idle",
-                .is_working = is_working,
-        };
+        return (StatusInput){.config = scene->config,
+                             .plan = plan,
+                             .topology = topology_of(scene),
+                             .use = &scene->running.use,
+                             .ledger = scene->ledger,
+                             .phase = "idle"};
+}
 
+VERB(do_judge, "judge") {
+        StatusInput input = status_input(scene);
+
+        scene->running.use.is_moving = story_has_word(line, "moving");
+        input.is_working = story_has_word(line, "working");
+        if (input.is_working)
+                input.phase = "reserving";
         scene->status = status_judge(scene->arena, &input);
         return NULL;
 }
@@ -336,7 +359,7 @@ VERB(do_judge, "judge") {
 
 /* Of an instance. */
 VERB(do_planned,
-     "grants reason why remedy exposed exposed-why exposed-remedy size wanted given held waits runs") {
+     "grants reason why remedy exposed exposed-why exposed-remedy size wanted given held waits plan-verdict runs") {
         const Plan *plan = plan_of(scene);
         const PlanInstance *planned = plan_find(plan, line->words[1]);
         const char *what = line->words[0];
@@ -362,6 +385,8 @@ VERB(do_planned,
                 return planned->hold ? planned->hold->unit : NULL;
         if (text_equals(what, "waits"))
                 return story_yes(planned->hold && plan_waits_for_restart(planned, planned->hold));
+        if (text_equals(what, "plan-verdict"))
+                return verdict_name(plan_verdict(planned));
         /* "runs" */
         return story_yes(plan_find_running(line->arena, &scene->input, plan,
                                            NULL)[planned - plan->instances]);
@@ -691,6 +716,69 @@ VERB(do_admit, "admit") {
         return text_string(&text);
 }
 
+/* ---- what a start lacks ---- */
+
+/* Of a start without a daemon, which comes before all others. */
+static Lack lack_alone(Scene *scene, const char *name) {
+        StatusInput input = status_input(scene);
+        const InstanceConfig *config = config_find(scene->config, name);
+        PlanStartings starting = {};
+
+        *vec_push(scene->arena, &starting) =
+                (PlanStarting){name, config->unit, "", plan_find(input.plan, name)->demand->policy};
+        input.starting = &starting;
+        input.is_alone = true;
+        return status_find(status_judge(scene->arena, &input), name)->lack;
+}
+
+/* "30, alone 0": the pages, in the order of the instances and before all others; "60": the same. */
+VERB(do_lack, "lack") {
+        const StatusInput input = status_input(scene);
+        const char *name = line->words[1];
+        uint64_t pages = status_find(status_judge(line->arena, &input), name)->lack.pages;
+        uint64_t alone = lack_alone(scene, name).pages;
+
+        return pages == alone
+                       ? story_number(line, pages)
+                       : arena_printf(line->arena, "%" PRIu64 ", alone %" PRIu64, pages, alone);
+}
+
+VERB(do_explain_lack, "taker lack-alone-why") {
+        const Lack lack = lack_alone(scene, line->words[1]);
+
+        return text_equals(line->words[0], "taker")
+                       ? lack.taker
+                       : plan_explain_lack(line->arena, plan_find(plan_of(scene), line->words[1]),
+                                           &lack)
+                                 .text;
+}
+
+/* ASKER VERDICT LACK LACK-OF-A-QUERY [degrade] [exposed] [of-no-size], with an instance that wants 50 pages:
+ * "refused, lacks 3: REASON". */
+VERB(do_start, "start") {
+        static const char *const askers[] = {
+                [START_QUERY] = "query", [START_BY_UNIT] = "by-unit", [START_BY_ITSELF] = "by-itself"};
+        const PlanInstance planned = {
+                .pages_wanted = 50,
+                .page_size_bytes = 2 * MIB,
+                .exposed = {story_has_word(line, "exposed") ? REASON_TAKEN : REASON_NONE}};
+        int asker = text_index(askers, ARRAY_LEN(askers), line->words[1]);
+        const Lack of_query = {.pages = story_number_at(line, 4)};
+        StatusInstance instance = {.name = "a",
+                                   .pages_wanted = story_has_word(line, "of-no-size") ? 0 : 50,
+                                   .shortage = story_has_word(line, "degrade") ? SHORTAGE_DEGRADE
+                                                                               : SHORTAGE_REFUSE,
+                                   .reason = {.text = "the present reason"},
+                                   .lack = {.pages = story_number_at(line, 3)}};
+
+        assert_true(asker >= 0);
+        assert_int_equal(verdict_from_name(line->words[2], &instance.verdict), 0);
+        status_judge_start(line->arena, &planned, (StartAsker) asker, &of_query, &instance);
+        return arena_printf(line->arena, "%s, lacks %" PRIu64 ": %s",
+                            verdict_name(instance.verdict), instance.lack.pages,
+                            instance.reason.text ? instance.reason.text : "no reason");
+}
+
 /* ---- the status ---- */
 
 /* Without an instance: of all. */
@@ -793,3 +881,17 @@ STORY_TEST(plan_split, "unit/plan/plan_split", .size = sizeof(Scene))
 STORY_TEST(plan_reason, "unit/plan/plan_reason", .size = sizeof(Scene))
 STORY_TEST(promises, "unit/plan/promises", .size = sizeof(Scene))
 STORY_TEST(status, "unit/status/status", .size = sizeof(Scene))
+
+TEST(verdict_names) {
+        Verdict verdict = VERDICT_LOST;
+
+        for (int i = VERDICT_READY; i <= VERDICT_LOST; i++) {
+                assert_int_equal(verdict_from_name(verdict_name((Verdict) i), &verdict), 0);
+                assert_int_equal(verdict, i);
+                assert_int_equal(verdict_lets_start(verdict),
+                                 i == VERDICT_READY || i == VERDICT_DEGRADED || i == VERDICT_ASIDE);
+        }
+        assert_int_equal(verdict_from_name("fine", &verdict), -EINVAL);
+        assert_int_equal(verdict_from_name(NULL, &verdict), -EINVAL);
+        assert_int_equal(verdict, VERDICT_LOST);
+}
