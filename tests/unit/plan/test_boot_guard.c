@@ -1,9 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The boot guard: its decisions (boot_guard.stories), and its files.
+ *
+ *     guard 2 a                    two boots have failed, the last one is a; 100 pages of pg are proven
+ *     boot b                       this boot, with a new ledger; closed, open: its decision; reload
+ *     granted a 50, released a     in the ledger
+ *     begin b, succeed, open-guard
+ *     is-closed, count, proven
+ *     config a Pages=1             for config_line()
+ *     plan, plan reload            "NAME GRANTS REASON" of each instance; others: see do_planned()
+ */
+
 #include "plan/boot_guard.h"
 
-#include "support/testing.h"
+#include "base/size.h"
+#include "support/story.h"
 
-static const char host_text[] = "sizes 1G 2M\nnode 0 total=16G free=15G\n";
+typedef struct Story {
+        Arena *arena;
+        BootGuard *guard;
+        Ledger *ledger;
+        const char *config;
+        Diags problems; /* of the last plan */
+        const Plan *plan;
+} Story;
+
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
 
 static BootGuard *guard_of(Arena *arena, uint64_t failed_boots, const char *boot_id) {
         BootGuard *guard = ARENA_NEW(arena, BootGuard);
@@ -13,118 +35,131 @@ static BootGuard *guard_of(Arena *arena, uint64_t failed_boots, const char *boot
         return guard;
 }
 
-static const Plan *plan_of(Arena *arena, const BootGuard *guard, const Config *config,
-                           const Ledger *ledger, bool is_reload, Diags *problems) {
-        return boot_guard_plan(arena,
-                               &(GuardedPlanInput){.guard = guard,
-                                                   .config = config,
-                                                   .plan = {.topology = host_make(arena, host_text),
-                                                            .ledger = ledger},
-                                                   .is_reload = is_reload},
-                               problems);
+/* ---- decisions ---- */
+
+VERB(do_guard, "guard") {
+        story->guard = guard_of(line->arena, story_number_at(line, 1),
+                                line->words[2] ? line->words[2] : "");
+        return NULL;
 }
 
-TEST(counting) {
-        BootGuard *guard = guard_of(arena, 0, "");
-        Ledger *ledger = ledger_new(arena, "d");
-
-        boot_guard_begin(arena, guard, "a");
-        boot_guard_begin(arena, guard, "a"); /* the daemon was restarted */
-        boot_guard_begin(arena, guard, "b");
-        assert_int_equal(guard->failed_boots, 2);
-        boot_guard_begin(arena, guard, "c");
-        assert_true(boot_guard_is_closed(guard, ledger)); /* three have failed before this one */
-        boot_guard_begin(arena, guard, "d");
-        assert_true(boot_guard_is_closed(guard, ledger)); /* this boot counts for the next one */
-        ledger->guard = LEDGER_GUARD_OPEN;                /* a reload */
-        assert_true(boot_guard_succeed(arena, guard, ledger));
-        assert_int_equal(guard->failed_boots, 0);
-        assert_int_equal(guard->proven.n, 0);
-        assert_false(boot_guard_is_closed(guard, ledger));
+VERB(do_boot, "boot") {
+        story->ledger = ledger_new(line->arena, line->words[1]);
+        return NULL;
 }
 
-/* The daemon failed, and starts later: the boot continued without it. */
-TEST(no_plan) {
-        BootGuard *guard = guard_of(arena, 2, "a");
-        Ledger *ledger = ledger_new(arena, "b");
-
-        boot_guard_begin(arena, guard, "b");
-        assert_int_equal(guard->failed_boots, 3);
-        assert_false(boot_guard_succeed(arena, guard, ledger));
-        assert_int_equal(guard->failed_boots, 2);
-        assert_int_equal(guard->proven.n, 1);
-        assert_false(boot_guard_is_closed(guard, ledger)); /* when it starts at last */
-        assert_false(boot_guard_succeed(arena, guard, ledger));
-        assert_int_equal(guard->failed_boots, 2); /* it is no longer counted */
-        boot_guard_begin(arena, guard, "c");
-        assert_true(boot_guard_is_closed(guard, ledger_new(arena, "d")));
+VERB(do_decided, "closed open reload") {
+        if (text_equals(line->words[0], "reload"))
+                ledger_reload(story->ledger);
+        else
+                story->ledger->guard = text_equals(line->words[0], "open") ? LEDGER_GUARD_OPEN
+                                                                           : LEDGER_GUARD_CLOSED;
+        return NULL;
 }
 
-/* A successful boot proves its grants. */
-TEST(proven) {
-        static const uint64_t pages[] = {1, 0, 50};
-        BootGuard *guard = guard_of(arena, 2, "a");
-        Ledger *ledger = ledger_new(arena, "b");
+VERB(do_granted, "granted") {
+        LedgerInstance *instance = vec_push(line->arena, &story->ledger->instances);
 
-        for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
-                LedgerInstance *instance = vec_push((Arena *) arena, &ledger->instances);
+        *instance = (LedgerInstance){.name = line->words[1], .page_size_bytes = 2 * MIB};
+        *vec_push(line->arena, &instance->grants) = (NodePages){0, story_number_at(line, 2)};
+        return NULL;
+}
 
-                *instance = (LedgerInstance){.name = arena_printf(arena, "%zu", i),
-                                             .page_size_bytes = 2 * MIB};
-                *vec_push((Arena *) arena, &instance->grants) = (NodePages){0, pages[i]};
+VERB(do_released, "released is-released") {
+        if (text_equals(line->words[0], "is-released"))
+                return story_yes(ledger_instance(story->ledger, line->words[1])->is_released);
+        ledger_release(line->arena, story->ledger, line->words[1]);
+        return NULL;
+}
+
+VERB(do_begin, "begin") {
+        boot_guard_begin(line->arena, story->guard, line->words[1]);
+        return NULL;
+}
+
+VERB(do_succeed, "succeed") {
+        return story_yes(boot_guard_succeed(line->arena, story->guard, story->ledger));
+}
+
+VERB(do_open_guard, "open-guard") {
+        return story_yes(boot_guard_open(story->guard));
+}
+
+VERB(do_is_closed, "is-closed") {
+        return story_yes(boot_guard_is_closed(story->guard, story->ledger));
+}
+
+/* "2, b": the failed boots, and the last boot counted. */
+VERB(do_count, "count") {
+        return arena_printf(line->arena, "%" PRIu64 ", %s", story->guard->failed_boots,
+                            story->guard->boot_id);
+}
+
+VERB(do_proven, "proven") {
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(proven, &story->guard->proven)
+                text_printf(&text, "%s%s %s", text.length > 0 ? "; " : "", proven->name,
+                            format_page_count(line->arena, proven->pages, proven->page_size_bytes));
+        return text_string(&text);
+}
+
+/* ---- plans ---- */
+
+VERB(do_config, "config") {
+        story->config = line->rest;
+        return NULL;
+}
+
+VERB(do_plan, "plan") {
+        Text text = text_in(line->arena);
+
+        story->problems = diags_in(line->arena);
+        story->plan = boot_guard_plan(
+                line->arena,
+                &(GuardedPlanInput){
+                        .guard = story->guard,
+                        .config = config_line(line->arena, "%s", story->config),
+                        .plan = {.topology = host_make(line->arena, "sizes 1G 2M\n"
+                                                                    "node 0 total=16G free=15G\n"),
+                                 .ledger = story->ledger},
+                        .is_reload = story_has_word(line, "reload")},
+                &story->problems);
+        ARRAY_FOREACH(planned, story->plan->instances, story->plan->n_instances) {
+                const char *name = planned->demand->config->name;
+
+                text_printf(&text, "%s%s %s", text.length > 0 ? "; " : "", name,
+                            grants_text(line->arena, story->plan, name));
+                if (planned->reason.kind != REASON_NONE)
+                        text_printf(&text, " %s", reason_id(planned->reason.kind));
         }
-        ledger->guard = LEDGER_GUARD_OPEN;
-        assert_true(boot_guard_succeed(arena, guard, ledger));
-        assert_int_equal(guard->failed_boots, 0);
-        assert_text(guard->boot_id, "b");
-        assert_int_equal(guard->proven.n, 2);
-        assert_text(guard->proven.items[0].name, "0");
-        assert_int_equal(guard->proven.items[0].pages, 1);
-        assert_text(guard->proven.items[1].name, "2");
-        assert_int_equal(guard->proven.items[1].pages, 50);
-        assert_true(guard->proven.items[1].page_size_bytes == 2 * MIB);
+        return text_string(&text);
 }
 
-TEST(too_few) {
-        Ledger *ledger = ledger_new(arena, "c");
+/* About the last plan. */
+VERB(do_planned, "wanted why steps is-short problems") {
+        const PlanInstance *planned = line->words[1] ? plan_find(story->plan, line->words[1])
+                                                     : NULL;
+        Text text = text_in(line->arena);
 
-        assert_false(boot_guard_is_closed(guard_of(arena, 0, "c"), ledger));
-        assert_false(boot_guard_is_closed(guard_of(arena, 2, "b"), ledger));
-        assert_false(boot_guard_is_closed(guard_of(arena, 3, "c"), ledger));
-        assert_true(boot_guard_is_closed(guard_of(arena, 3, "b"), ledger));
+        if (text_equals(line->words[0], "wanted"))
+                return story_number(line, planned->pages_wanted);
+        if (text_equals(line->words[0], "why"))
+                return planned->reason.text;
+        if (text_equals(line->words[0], "steps"))
+                return steps_text(line->arena, story->plan);
+        if (text_equals(line->words[0], "is-short"))
+                return story_yes(plan_is_short(story->plan));
+        VEC_FOREACH(problem, &story->problems.list)
+                text_printf(&text, "%s%s %s%s%s", text.length > 0 ? "; " : "",
+                            severity_name(problem->severity), problem->id,
+                            problem->file ? " of " : "", problem->file ? problem->file : "");
+        return text_string(&text);
 }
 
-/* After the decision, neither the count nor a restart changes it in this boot; a reload does. */
-TEST(decided) {
-        Ledger *ledger = ledger_new(arena, "now");
+STORY_TEST(stories, "unit/plan/boot_guard", .size = sizeof(Story))
 
-        ledger->guard = LEDGER_GUARD_CLOSED;
-        assert_true(boot_guard_is_closed(guard_of(arena, 0, "now"), ledger));
-        ledger_reload(ledger);
-        assert_false(boot_guard_is_closed(guard_of(arena, 9, "b"), ledger));
-}
-
-/* A boot that succeeds with the proven instances proves nothing about the others: the guard stays closed, boot after
- * boot, until an administrator opens it. */
-TEST(stays_closed) {
-        BootGuard *guard = guard_of(arena, 5, "a");
-
-        for (int i = 0; i < 5; i++) {
-                Ledger *ledger = ledger_new(arena, arena_printf(arena, "boot %d", i));
-
-                assert_true(boot_guard_is_closed(guard, ledger));
-                ledger->guard = LEDGER_GUARD_CLOSED;
-                boot_guard_begin(arena, guard, ledger->boot_id);
-                assert_true(boot_guard_succeed(arena, guard, ledger));
-                assert_text(guard->boot_id, ledger->boot_id);
-                assert_int_equal(guard->proven.n,
-                                 1); /* the earlier grants, not those of this boot */
-        }
-        assert_true(boot_guard_open(guard));
-        assert_int_equal(guard->failed_boots, 0);
-        assert_false(boot_guard_open(guard));
-        assert_false(boot_guard_is_closed(guard, ledger_new(arena, "next")));
-}
+/* ---- the files ---- */
 
 /* As in the file: the older record stays. */
 static char *count_file(Arena *arena, const BootGuard *older, const BootGuard *newer) {
@@ -232,74 +267,4 @@ TEST(proven_read_back) {
                 json_decref(json);
         }
         assert_int_equal(read.proven.n, 1);
-}
-
-TEST(plan_open) {
-        const Config *config = config_line(arena, "pg Pages=200");
-        Ledger *ledger = ledger_new(arena, "now");
-        Diags problems = diags_in(arena);
-        const BootGuard *guard = guard_of(arena, 0, "");
-
-        for (int is_reload = 0; is_reload <= 1; is_reload++)
-                assert_grants(plan_of(arena, guard, config, ledger, is_reload, &problems), "pg",
-                              "0:200");
-        assert_int_equal(problems.list.n, 0);
-}
-
-TEST(plan_closed) {
-        const Config *config = config_line(
-                arena, "10-new Pages=50; 20-pg Pages=100; 30-part Pages=10 Shortage=degrade; "
-                       "40-gone Pages=7; 50-thp Engine=redis");
-        Ledger *ledger = ledger_new(arena, "now");
-        Diags problems = diags_in(arena);
-
-        ledger_release(arena, ledger, "gone");
-        /* Three have failed, and this one is counted. */
-        const BootGuard *guard = guard_of(arena, 4, "now");
-        const Plan *plan = plan_of(arena, guard, config, ledger, false, &problems);
-        const PlanInstance *refused = plan_find(plan, "new");
-
-        assert_grants(plan, "pg", "0:100");
-        assert_grants(plan, "new", "-");
-        assert_grants(plan, "part", "-"); /* not even the existing pages */
-        assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
-        /* An instance that reserves nothing needs no proof. */
-        assert_int_equal(plan_find(plan, "thp")->reason.kind, REASON_NONE);
-        assert_int_equal(refused->pages_wanted, 50); /* its demand is still known */
-        assert_contains(refused->reason.text, "3 boots in a row");
-        assert_contains(refused->reason.text, "no pages");
-        assert_false(plan_is_short(plan)); /* trying again would not help */
-        assert_int_equal(problems.list.n, 1);
-        assert_text(problems.list.items[0].id, "boot-guard");
-        /* A reload plans again, and its changes are reported. */
-        plan = plan_of(arena, guard, config, ledger, true, &problems);
-        assert_int_equal(plan_find(plan, "new")->demand->reason.kind, REASON_NONE);
-        assert_steps(plan, "0:2M:0->167");
-        assert_grants(plan, "gone", "0:7");
-        assert_int_equal(problems.list.n, 3);
-        assert_text(problems.list.items[1].id, "boot-guard");
-        assert_text(problems.list.items[2].id, "released");
-        assert_text(problems.list.items[2].file, "/etc/hugeplan.d/40-gone.conf");
-        assert_int_equal(problems.list.items[2].severity, SEVERITY_NOTICE);
-        assert_true(ledger_instance(ledger, "gone")->is_released); /* a query changes nothing */
-}
-
-TEST(plan_grown) {
-        const Config *config = config_line(arena, "pg Pages=101");
-        Diags problems = diags_in(arena);
-        const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
-                                   false, &problems);
-
-        assert_grants(plan, "pg", "-");
-        assert_contains(plan_find(plan, "pg")->reason.text, "only 100 pages of 2M");
-}
-
-/* A page size that the last good boot did not have is as new as an instance. */
-TEST(plan_other_size) {
-        const Config *config = config_line(arena, "pg Pages=1 PageSize=1G");
-        Diags problems = diags_in(arena);
-        const Plan *plan = plan_of(arena, guard_of(arena, 3, "b"), config, ledger_new(arena, "now"),
-                                   false, &problems);
-
-        assert_grants(plan, "pg", "-");
 }

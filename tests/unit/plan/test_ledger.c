@@ -6,10 +6,6 @@
 
 static const char boot[] = "8ac7e6f2-boot";
 
-static Topology *host_with_pool(Arena *arena, const char *counts) {
-        return host_printf(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=%s\n", counts);
-}
-
 static Ledger *full_ledger(Arena *arena) {
         Ledger *ledger = ledger_new(arena, boot);
 
@@ -37,46 +33,6 @@ static Ledger *full_ledger(Arena *arena) {
         return ledger;
 }
 
-/* ---- observing ---- */
-
-/* Of this instance only. */
-TEST(forget_refusal) {
-        static const char *const names[] = {"a", "b", "c", "b"};
-        Ledger *ledger = ledger_new(arena, boot);
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                vec_push(arena, &ledger->refusals)->instance = names[i];
-        ledger_forget_refusal(ledger, "b");
-        assert_int_equal(ledger->refusals.n, 2);
-        assert_text(ledger->refusals.items[0].instance, "a");
-        assert_text(ledger->refusals.items[1].instance, "c");
-        ledger_forget_refusal(ledger, "x");
-        assert_int_equal(ledger->refusals.n, 2);
-}
-
-/* A single page, too; no entry for none. */
-TEST(restored_pages) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_restore(arena, ledger, 2 * MIB, 0);
-        assert_int_equal(ledger->restored.n, 0);
-        ledger_restore(arena, ledger, 2 * MIB, 1);
-        ledger_restore(arena, ledger, GIB, 2);
-        assert_int_equal(ledger->restored.n, 2);
-        assert_int_equal(ledger->restored.items[0].pages, 1);
-        assert_int_equal(ledger->restored.items[1].pages, 2);
-}
-
-TEST(look_up) {
-        const Ledger *ledger = full_ledger(arena);
-
-        assert_null(ledger_pool(ledger, 1, 2 * MIB));
-        assert_null(ledger_pool(ledger, 0, GIB));
-        assert_null(ledger_instance(ledger, "pg"));
-        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "pg-main")), 20);
-        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "empty")), 0);
-}
-
 /* ---- units that run ---- */
 
 /* "a.service/x a.service/y": the holds in their order; "-": none. */
@@ -87,86 +43,6 @@ static char *holds_text(Arena *arena, const Ledger *ledger) {
                 text_printf(&text, "%s%s/%s:%" PRIu64, text.length > 0 ? " " : "", hold->unit,
                             hold->granted.name, ledger_granted_pages(&hold->granted));
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
-}
-
-/* The use has a row for the unit, which says that it does not run. */
-TEST(observe_known_to_be_stopped) {
-        Ledger *ledger = ledger_new(arena, boot);
-        Running running = running_make(arena, "unit a.service\n");
-
-        running.use.units.items[0].is_running = false;
-        ledger->holds = running_make(arena, "hold a.service a 2M=0:3\n").holds;
-        ledger_observe(arena, ledger, host_with_pool(arena, "10"), &running.use);
-        assert_text(holds_text(arena, ledger), "-");
-}
-
-static void start(Arena *arena, Ledger *ledger, const char *unit, const char *instance,
-                  const char *run) {
-        const LedgerHold hold = {.unit = unit,
-                                 .run = run,
-                                 .policy = {.kind = MEMORY_POLICY_ANY},
-                                 .is_counted = true,
-                                 .granted = {.name = instance, .pages_wanted = 7}};
-
-        ledger_start(arena, ledger, instance, &hold);
-}
-
-/* The hold has what the ledger grants at that moment; later changes do not affect it. */
-TEST(start) {
-        Ledger *ledger = full_ledger(arena);
-
-        ledger->holds.n = 0;
-        start(arena, ledger, "pg.service", "pg-main", "a1");
-        LedgerInstance *granted = ledger_instance(ledger, "pg-main");
-        const LedgerHold *hold = ledger_hold(ledger, "pg.service", "pg-main");
-
-        assert_non_null(hold);
-        assert_text(hold->run, "a1");
-        assert_true(hold->is_counted);
-        assert_int_equal(hold->granted.pages_wanted, 20);
-        assert_int_equal(hold->granted.placement, PLACEMENT_PACK);
-        granted->grants.items[0].pages = 1;
-        assert_text(holds_text(arena, ledger), "pg.service/pg-main:20");
-        /* Another start replaces the previous one. */
-        start(arena, ledger, "pg.service", "pg-main", "a2");
-        assert_text(holds_text(arena, ledger), "pg.service/pg-main:6");
-        assert_text(ledger_hold(ledger, "pg.service", NULL)->run, "a2");
-        /* A unit that is granted nothing has a hold of nothing. */
-        start(arena, ledger, "x.service", "empty", "a1");
-        start(arena, ledger, "y.service", "absent", "a1");
-        assert_text(holds_text(arena, ledger),
-                    "pg.service/pg-main:6 x.service/empty:0 y.service/absent:0");
-        assert_int_equal(ledger_hold(ledger, "y.service", "absent")->granted.pages_wanted, 7);
-}
-
-TEST(look_up_hold) {
-        const Ledger *ledger = full_ledger(arena);
-
-        assert_text(ledger_hold(ledger, "pg.service", "pg-old")->granted.name, "pg-old");
-        assert_text(ledger_hold(ledger, "pg.service", NULL)->granted.name, "pg-main");
-        assert_null(ledger_hold(ledger, "pg.service", "ora"));
-        assert_null(ledger_hold(ledger, "other.service", NULL));
-        assert_null(ledger_hold(ledger, NULL, NULL));
-}
-
-/* A released instance gets its pages again with a start or a reload; a running unit keeps its own. */
-TEST(release) {
-        Ledger *ledger = full_ledger(arena);
-
-        ledger_release(arena, ledger, "pg-main");
-        ledger_release(arena, ledger, "new");
-        assert_true(ledger_instance(ledger, "pg-main")->is_released);
-        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "pg-main")), 0);
-        assert_true(ledger_instance(ledger, "new")->is_released);
-        assert_false(ledger_instance(ledger, "empty")->is_released);
-        assert_int_equal(
-                ledger_granted_pages(&ledger_hold(ledger, "pg.service", "pg-main")->granted), 17);
-        ledger_want_again(ledger, "pg-main");
-        ledger_want_again(ledger, "absent");
-        assert_false(ledger_instance(ledger, "pg-main")->is_released);
-        assert_true(ledger_instance(ledger, "new")->is_released);
-        ledger_reload(ledger);
-        assert_false(ledger_instance(ledger, "new")->is_released);
 }
 
 /* ---- the file ---- */
@@ -286,16 +162,6 @@ TEST(tentative_is_not_written) {
         assert_int_equal(parse(arena, ledger_format(arena, ledger))->holds.n, n);
 }
 
-/* An instance without pages may be released, but there are no pages of no size. */
-TEST(released_round_trip) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_release(arena, ledger, "a");
-        assert_true(ledger_instance(reread(arena, ledger), "a")->is_released);
-        *vec_push(arena, &ledger->instances.items[0].grants) = (NodePages){0, 1};
-        assert_null(parse(arena, ledger_format(arena, ledger)));
-}
-
 TEST(empty_round_trip) {
         const char *text = ledger_format(arena, ledger_new(arena, boot)), *lost;
 
@@ -303,15 +169,6 @@ TEST(empty_round_trip) {
         assert_null(ledger_parse(arena, arena_strdup(arena, text), "another boot", &lost));
         assert_text(lost, "is from another boot; a new one is started");
         assert_null(ledger_parse(arena, arena_strdup(arena, text), "", &lost));
-}
-
-/* Every ledger that results from observing and planning can be read back. */
-TEST(lowered_pool_round_trip) {
-        Ledger *ledger = ledger_new(arena, boot);
-
-        ledger_observe(arena, ledger, host_with_pool(arena, "100"), NULL);
-        ledger_observe(arena, ledger, host_with_pool(arena, "50"), NULL);
-        assert_non_null(parse(arena, ledger_format(arena, ledger)));
 }
 
 TEST(copy) {
@@ -403,6 +260,7 @@ typedef struct Story {
         Arena *arena;
         Ledger *ledger;
         Text running;
+        const char *stopped; /* a unit that is known not to run; NULL: none */
 } Story;
 
 #define VERB(name, words) STORY_VERB(name, words, Story, story)
@@ -429,6 +287,8 @@ VERB(do_observe, "observe observe-alone") {
         const Running running = running_make(line->arena, text_string(&story->running));
         bool is_alone = text_equals(line->words[0], "observe-alone");
 
+        VEC_FOREACH(unit, &running.use.units)
+                unit->is_running = !text_equals(unit->unit, story->stopped);
         text_add(&host, "sizes 2M\n");
         for (unsigned i = 1; line->words[i]; i++)
                 text_printf(&host, "node %u total=16G free=8G 2M=%s\n", i - 1, line->words[i]);
@@ -449,13 +309,26 @@ VERB(do_pool, "pool set") {
                             pool->set_pages);
 }
 
-VERB(do_restore, "long-ago restore") {
+VERB(do_stopped, "stopped") {
+        story->stopped = line->words[1];
+        return NULL;
+}
+
+/* Answers the restored pages of each size; "restore-1G": of that size. */
+VERB(do_restore, "long-ago restore restore-1G") {
+        Text text = text_in(line->arena);
+
         if (text_equals(line->words[0], "long-ago"))
                 ledger_forget_restored(story->ledger);
         else
-                ledger_restore(line->arena, story->ledger, 2 * MIB, story_number_at(line, 1));
+                ledger_restore(line->arena, story->ledger,
+                               text_equals(line->words[0], "restore") ? 2 * MIB : GIB,
+                               story_number_at(line, 1));
         story->ledger = ledger_copy(line->arena, story->ledger);
-        return NULL;
+        VEC_FOREACH(restored, &story->ledger->restored)
+                text_add_word(&text, format_page_count(line->arena, restored->pages,
+                                                       restored->page_size_bytes));
+        return text_string(&text);
 }
 
 VERB(do_holds, "holds") {
@@ -490,6 +363,93 @@ VERB(do_start, "start") {
                 text_printf(&kept, "%s%u:%" PRIu64, kept.length > 0 ? " " : "", grant->node,
                             grant->pages);
         return text_string(&kept);
+}
+
+/* The ledger that full_ledger() makes; "full-without-holds": of a host on which no unit runs. */
+VERB(do_full, "full full-without-holds") {
+        story->ledger = full_ledger(line->arena);
+        if (!text_equals(line->words[0], "full"))
+                story->ledger->holds.n = 0;
+        return NULL;
+}
+
+/* UNIT INSTANCE RUN: the unit starts with what the ledger grants now. */
+VERB(do_unit_start, "unit-start") {
+        const LedgerHold hold = {.unit = line->words[1],
+                                 .run = line->words[3],
+                                 .policy = {.kind = MEMORY_POLICY_ANY},
+                                 .is_counted = true,
+                                 .granted = {.name = line->words[2], .pages_wanted = 7}};
+
+        ledger_start(line->arena, story->ledger, line->words[2], &hold);
+        return NULL;
+}
+
+/* UNIT [INSTANCE]: "INSTANCE PAGES of WANTED, PLACEMENT, run RUN, counted". */
+VERB(do_hold_of, "hold-of") {
+        const LedgerHold *hold =
+                ledger_hold(story->ledger, line->words[1], line->words[1] ? line->words[2] : NULL);
+
+        if (!hold)
+                return NULL;
+        return arena_printf(line->arena, "%s %" PRIu64 " of %" PRIu64 ", %s, run %s%s",
+                            hold->granted.name, ledger_granted_pages(&hold->granted),
+                            hold->granted.pages_wanted, placement_names[hold->granted.placement],
+                            hold->run, hold->is_counted ? ", counted" : "");
+}
+
+/* INSTANCE: "20", or "0, released". */
+VERB(do_granted, "granted") {
+        const LedgerInstance *instance = ledger_instance(story->ledger, line->words[1]);
+
+        return instance ? arena_printf(line->arena, "%" PRIu64 "%s", ledger_granted_pages(instance),
+                                       instance->is_released ? ", released" : "")
+                        : NULL;
+}
+
+/* INSTANCE PAGES: its grant on its first node. */
+VERB(do_regrant, "regrant") {
+        LedgerInstance *instance = ledger_instance(story->ledger, line->words[1]);
+
+        if (instance->grants.n == 0)
+                *vec_push(line->arena, &instance->grants) = (NodePages){};
+        instance->grants.items[0].pages = story_number_at(line, 2);
+        return NULL;
+}
+
+VERB(do_release, "release want-again reload") {
+        if (text_equals(line->words[0], "release"))
+                ledger_release(line->arena, story->ledger, line->words[1]);
+        else if (text_equals(line->words[0], "reload"))
+                ledger_reload(story->ledger);
+        else
+                ledger_want_again(story->ledger, line->words[1]);
+        return NULL;
+}
+
+/* INSTANCE: answers whose starts are refused then. */
+VERB(do_refusal, "refusal forget-refusal") {
+        Text text = text_in(line->arena);
+
+        if (text_equals(line->words[0], "refusal"))
+                vec_push(line->arena, &story->ledger->refusals)->instance = line->words[1];
+        else
+                ledger_forget_refusal(story->ledger, line->words[1]);
+        VEC_FOREACH(refusal, &story->ledger->refusals)
+                text_add_word(&text, refusal->instance);
+        return text_string(&text);
+}
+
+/* Whether it is the same after it was written and read. */
+VERB(do_reread, "reread") {
+        const char *text = ledger_format(line->arena, story->ledger);
+        const Ledger *read = parse(line->arena, text);
+
+        if (!read)
+                return "broken";
+        assert_text(ledger_format(line->arena, read), text);
+        story->ledger = ledger_copy(line->arena, read);
+        return "taken";
 }
 
 /* BEFORE [AFTER]: a valid ledger with AFTER in place of BEFORE; "later": of a later version. */

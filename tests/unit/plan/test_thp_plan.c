@@ -100,5 +100,6 @@ TEST(names) {
                 assert_int_equal(policy, i);
         }
         assert_int_equal(thp_policy_from_name("inherit", &policy), -EINVAL);
+        assert_int_equal(thp_policy_from_name("", &policy), -EINVAL);
         assert_int_equal(policy, THP_ALWAYS);
 }
