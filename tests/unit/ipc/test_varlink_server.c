@@ -123,6 +123,20 @@ static void handle_who(VarlinkCall *call, json_t *parameters UNUSED, void *userd
                                            "isParent", varlink_call_peer_pid(call) == getpid()));
 }
 
+static int reply_continues(VarlinkCall *call, json_t *parameters) {
+        VarlinkText *text = varlink_text_new(parameters, false);
+        int r = varlink_call_reply_text_continues(call, text);
+
+        varlink_text_free(text);
+        return r;
+}
+
+static void handle_stream(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
+        for (int i = 0; i < 2; i++)
+                reply_continues(call, json_pack("{s:i}", "i", i));
+        varlink_call_reply(call, json_pack("{s:i}", "i", 2));
+}
+
 static const VarlinkParameter typed_parameters[] = {
         {"name", VARLINK_STRING, false},
         {"count", VARLINK_INT, true},
@@ -146,6 +160,7 @@ static const VarlinkMethod test_methods[] = {
         {"Break", handle_break, 0, NULL},
         {"Big", handle_big, 0, NULL},
         {"Who", handle_who, 0, NULL},
+        {"Stream", handle_stream, 0, NULL},
         {"Secret", handle_count, VARLINK_ROOT_ONLY, NULL},
         {"Typed", handle_echo, 0, typed_parameters},
 };
@@ -156,14 +171,6 @@ static const VarlinkInterface test_interface = {
         .methods = test_methods,
         .n_methods = ARRAY_LEN(test_methods),
 };
-
-static int reply_continues(VarlinkCall *call, json_t *parameters) {
-        VarlinkText *text = varlink_text_new(parameters, false);
-        int r = varlink_call_reply_text_continues(call, text);
-
-        varlink_text_free(text);
-        return r;
-}
 
 /* ---- the fixture ---- */
 
@@ -375,6 +382,7 @@ static bool can_open(rlim_t n) {
 typedef struct Story {
         Arena *arena;
         Fixture *f;
+        VarlinkClient *client;                /* of the client module; NULL: none */
         const char *names[CLIENTS_NAMED_MAX]; /* of f->clients */
 } Story;
 
@@ -385,7 +393,10 @@ static void begin_story(void *context) {
 }
 
 static void end_story(void *context) {
-        fixture_free(((Story *) context)->f);
+        Story *story = context;
+
+        varlink_client_free(story->client);
+        fixture_free(story->f);
 }
 
 /* The latest client with this name. */
@@ -570,6 +581,142 @@ VERB(do_place, "place") {
         return story_number(line, n);
 }
 
+/* Earlier calls of a client that sends this are answered, later ones are not, and no other client notices. */
+VERB(do_malformed, "malformed") {
+        Fixture *f = story->f;
+        int good = connect_client(f), fd = connect_client(f);
+
+        call(f, fd, "Echo", "");
+        send_message(fd, story_text(line, 0));
+        call(f, fd, "Count", "");
+        assert_receives(f, fd, "{\"parameters\":{}}");
+        assert_hung_up(f, fd);
+        hang_up(f, fd);
+        call(f, good, "Echo", "");
+        assert_receives(f, good, "{\"parameters\":{}}");
+        assert_connections(f, 1);
+        hang_up(f, good);
+        assert_int_equal(f->n_counted, 0);
+        return NULL;
+}
+
+/* ---- stories of the client module, which blocks ---- */
+
+/* One operation, in a thread while the server is dispatched here. Assertions are only made in this thread. */
+typedef struct ClientOperation {
+        Story *story;
+        const char *verb, *method;
+        json_t *parameters;
+        bool more;
+        uint64_t timeout_usec;
+        atomic_bool is_done;
+        int r;
+        json_t *reply;
+        char *error_name;
+} ClientOperation;
+
+enum { CLIENT_TIMEOUT_USEC = 10 * 1000000 };
+
+static void *client_main(void *argument) {
+        ClientOperation *o = argument;
+        Story *story = o->story;
+
+        if (text_equals(o->verb, "client-connect"))
+                o->r = varlink_client_connect(story->f->path, o->timeout_usec, &story->client);
+        else if (text_equals(o->verb, "client-send"))
+                o->r = varlink_client_send(story->client, o->method, o->parameters, o->more,
+                                           o->timeout_usec);
+        else if (text_equals(o->verb, "client-call"))
+                o->r = varlink_client_call(story->client, o->method, o->parameters, o->timeout_usec,
+                                           &o->reply, &o->error_name);
+        else if (text_equals(o->verb, "client-next"))
+                o->r = varlink_client_next(story->client, o->timeout_usec, &o->reply,
+                                           &o->error_name);
+        else
+                o->r = varlink_ping(story->f->path, o->timeout_usec);
+        atomic_store(&o->is_done, true);
+        return NULL;
+}
+
+/* "ERROR REPLY, and more"; a long reply is its length. */
+static const char *client_result(Arena *arena, const ClientOperation *o) {
+        char *dump = o->reply ? json_dumps(o->reply, JSON_COMPACT) : NULL;
+        const char *reply = !dump                 ? "ok"
+                            : strlen(dump) > 1000 ? arena_printf(arena, "%zu bytes", strlen(dump))
+                                                  : arena_strdup(arena, dump);
+
+        free(dump);
+        if (o->r < 0) {
+                assert_true(!o->reply && !o->error_name);
+                return strerrorname_np(-o->r);
+        }
+        return arena_printf(arena, "%s%s%s%s", o->error_name ? o->error_name : "",
+                            o->error_name ? " " : "", reply, o->r > 0 ? ", and more" : "");
+}
+
+/* [METHOD] [PARAMETERS] [more] [MILLISECONDS]; "any": no time-out. */
+VERB(do_client, "client-connect client-send client-call client-next ping") {
+        Fixture *f = story->f;
+        ClientOperation o = {.story = story,
+                             .verb = line->words[0],
+                             .more = story_has_word(line, "more"),
+                             .timeout_usec = CLIENT_TIMEOUT_USEC};
+        pthread_t id;
+
+        for (size_t i = 1; line->words[i]; i++)
+                if (*line->words[i] == '{')
+                        o.parameters = json_loads(line->words[i], 0, NULL);
+                else if (text_equals(line->words[i], "any"))
+                        o.timeout_usec = UINT64_MAX;
+                else if (text_is_digit(*line->words[i]))
+                        o.timeout_usec = story_number_at(line, i) * USEC_PER_MSEC;
+                else if (i == 1)
+                        o.method = strchr(line->words[1], '.')
+                                           ? line->words[1]
+                                           : arena_printf(line->arena, "org.example.Test.%s",
+                                                          line->words[1]);
+        assert_int_equal(pthread_create(&id, NULL, client_main, &o), 0);
+        f->n_dispatches = 0;
+        while (!atomic_load(&o.is_done))
+                if (server_is_ready(f, 1))
+                        dispatch(f);
+        pthread_join(id, NULL);
+        const char *result = client_result(line->arena, &o);
+
+        json_decref(o.reply);
+        free(o.error_name);
+        return result;
+}
+
+VERB(do_client_free, "client-free") {
+        story->client = varlink_client_free(story->client);
+        return NULL;
+}
+
+/* What the client's call returns if a server sends this, with an end ("foreign"), or without one. */
+VERB(do_foreign, "foreign foreign-part foreign-part-and-gone") {
+        const char *path = arena_printf(line->arena, "%s/foreign", story->f->directory);
+        const char *text = story_text(line, 0);
+        bool is_gone = text_ends_with(line->words[0], "gone");
+        int listener = varlink_bind_socket(path), fd, r;
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+        json_t *parameters = NULL;
+        char *error_name = NULL;
+
+        assert_int_equal(varlink_client_connect(path, CLIENT_TIMEOUT_USEC, &client), 0);
+        fd = accept(listener, NULL, NULL);
+        assert_true(fd >= 0);
+        send_bytes(fd, text, strlen(text) + text_equals(line->words[0], "foreign"));
+        if (is_gone)
+                close(fd);
+        r = varlink_client_call(client, "a.B", NULL, 20000, &parameters, &error_name);
+        assert_true(!parameters && !error_name);
+        if (!is_gone)
+                close(fd);
+        close(listener);
+        return strerrorname_np(-r);
+}
+
 static void tell(const char *path) {
         static const StoryTeller teller = {
                 .file = __FILE__, .size = sizeof(Story), .begin = begin_story, .end = end_story};
@@ -694,47 +841,6 @@ SERVER_TEST(congested_subscriber_can_be_spared) {
 }
 
 /* ---- clients that misbehave ---- */
-
-SERVER_TEST(malformed_messages) {
-        static const struct {
-                const char *bytes;
-                size_t size;
-        } bad[] = {
-#define BYTES(text) {text, sizeof(text)}
-                BYTES(""),
-                BYTES("GET / HTTP/1.1\r\n\r\n"),
-                BYTES("[]"),
-                BYTES("{}"),
-                BYTES("{\"method\":17}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\"} {}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\",\"extra\":1}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\",\"parameters\":[]}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\",\"more\":1}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\",\"more\":true,\"oneway\":true}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\",\"method\":\"org.example.Test.Echo\"}"),
-                BYTES("{\"method\":\"org.example.Test.\xff\"}"),
-                BYTES("{\"parameters\":{}}"),
-                BYTES("{\"method\":\"org.example.Test.Echo\"\0}"),
-#undef BYTES
-        };
-        int good = connect_client(f);
-
-        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-                int fd = connect_client(f);
-
-                /* Earlier calls are answered, later ones are not. */
-                call(f, fd, "Echo", "");
-                send_bytes(fd, bad[i].bytes, bad[i].size);
-                call(f, fd, "Count", "");
-                assert_receives(f, fd, "{\"parameters\":{}}");
-                assert_hung_up(f, fd);
-                hang_up(f, fd);
-                call(f, good, "Echo", "");
-                assert_receives(f, good, "{\"parameters\":{}}");
-                assert_connections(f, 1);
-        }
-        assert_int_equal(f->n_counted, 0);
-}
 
 /* A request of SIZE bytes without its NUL. */
 static const char *request_of(Fixture *f, size_t size) {
@@ -955,99 +1061,7 @@ SERVER_TEST(listen_fd_takes_listening_sockets_only) {
         close(fds[1]);
 }
 
-/* ---- the client ---- */
-
-/* Runs FUNCTION, a blocking client, in a thread while the server is dispatched here. Assertions are only made in
- * this thread, so FUNCTION records its results. */
-typedef struct ClientThread {
-        Fixture *fixture;
-        const char *path;
-        void (*function)(struct ClientThread *thread);
-        atomic_bool is_done;
-        int r[8];
-        json_t *parameters[8];
-        char *error_names[8];
-} ClientThread;
-
-enum { CLIENT_TIMEOUT_USEC = 10 * 1000000 };
-
-static void *client_main(void *argument) {
-        ClientThread *thread = argument;
-
-        thread->function(thread);
-        atomic_store(&thread->is_done, true);
-        return NULL;
-}
-
-static void run_client(ClientThread *thread) {
-        Fixture *f = thread->fixture;
-        pthread_t id;
-
-        assert_int_equal(pthread_create(&id, NULL, client_main, thread), 0);
-        f->n_dispatches = 0;
-        while (!atomic_load(&thread->is_done))
-                if (server_is_ready(f, 1))
-                        dispatch(f);
-        pthread_join(id, NULL);
-}
-
-static void thread_done(ClientThread *thread) {
-        for (size_t i = 0; i < ARRAY_LEN(thread->r); i++) {
-                json_decref(thread->parameters[i]);
-                free(thread->error_names[i]);
-        }
-}
-
-static void call_and_note(ClientThread *thread, size_t i, VarlinkClient *client, const char *method,
-                          json_t *parameters, uint64_t timeout_usec) {
-        thread->r[i] = varlink_client_call(client, method, parameters, timeout_usec,
-                                           &thread->parameters[i], &thread->error_names[i]);
-}
-
-static void client_calls(ClientThread *thread) {
-        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
-
-        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
-        if (thread->r[0] < 0)
-                return;
-        call_and_note(thread, 1, client, "org.example.Test.Echo", json_pack("{s:i}", "x", 17),
-                      UINT64_MAX);
-        call_and_note(thread, 2, client, "org.example.Test.Fail", NULL, CLIENT_TIMEOUT_USEC);
-        call_and_note(thread, 3, client, "org.example.Test.Big",
-                      json_pack("{s:i}", "bytes", 1000000), CLIENT_TIMEOUT_USEC);
-        call_and_note(thread, 4, client, "org.example.Test.Keep", NULL, 50000);
-        call_and_note(thread, 5, client, "org.example.Test.Echo", json_object(),
-                      CLIENT_TIMEOUT_USEC);
-        thread->r[6] =
-                varlink_client_next(client, 0, &thread->parameters[6], &thread->error_names[6]);
-}
-
-static void check_client_calls(ClientThread *thread) {
-        run_client(thread);
-        assert_int_equal(thread->r[0], 0);
-        assert_int_equal(thread->r[1], 0);
-        assert_null(thread->error_names[1]);
-        assert_int_equal(json_integer_value(json_object_get(thread->parameters[1], "x")), 17);
-        assert_int_equal(thread->r[2], 0);
-        assert_string_equal(thread->error_names[2], "org.example.Test.Failed");
-        assert_int_equal(json_integer_value(json_object_get(thread->parameters[2], "code")), 17);
-        assert_int_equal(thread->r[3], 0);
-        assert_int_equal(json_string_length(json_object_get(thread->parameters[3], "text")),
-                         1000000);
-        assert_int_equal(thread->r[4], -ETIMEDOUT);
-        assert_null(thread->parameters[4]);
-        assert_int_equal(thread->r[5], -ENOTCONN);
-        assert_int_equal(thread->r[6], -ENOTCONN);
-        thread_done(thread);
-        assert_connections(thread->fixture, 0);
-        assert_int_equal(thread->fixture->n_closed, 1);
-}
-
-SERVER_TEST(client) {
-        ClientThread thread = {.fixture = f, .path = f->path, .function = client_calls};
-
-        check_client_calls(&thread);
-}
+/* ---- the client without a server that answers ---- */
 
 SERVER_TEST(a_path_too_long_for_an_address) {
         char path[sizeof(((struct sockaddr_un *) NULL)->sun_path) + 1] = "/";
@@ -1056,121 +1070,6 @@ SERVER_TEST(a_path_too_long_for_an_address) {
         memset(path + 1, 'x', sizeof(path) - 2);
         assert_int_equal(varlink_bind_socket(path), -ENAMETOOLONG);
         assert_int_equal(varlink_client_connect(path, 0, &client), -ENAMETOOLONG);
-}
-
-static void handle_stream(VarlinkCall *call_, json_t *parameters, void *userdata) {
-        (void) parameters;
-        (void) userdata;
-        for (int i = 0; i < 2; i++)
-                reply_continues(call_, json_pack("{s:i}", "i", i));
-        varlink_call_reply(call_, json_pack("{s:i}", "i", 2));
-}
-
-static const VarlinkMethod stream_methods[] = {{"Stream", handle_stream, 0, NULL}};
-static const VarlinkInterface stream_interface = {
-        .name = "org.example.Stream",
-        .description = "interface org.example.Stream\nmethod Stream() -> (i: int)\n",
-        .methods = stream_methods,
-        .n_methods = 1,
-};
-
-static void client_streams(ClientThread *thread) {
-        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
-
-        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
-        if (thread->r[0] < 0)
-                return;
-        thread->r[0] = varlink_client_send(client, "org.example.Stream.Stream", NULL, true,
-                                           CLIENT_TIMEOUT_USEC);
-        call_and_note(thread, 1, client, "org.example.Stream.Stream", json_object(), 0);
-        for (size_t i = 2; i < 6; i++)
-                thread->r[i] = varlink_client_next(client, CLIENT_TIMEOUT_USEC,
-                                                   &thread->parameters[i], &thread->error_names[i]);
-        call_and_note(thread, 6, client, "org.varlink.service.GetInfo", NULL, CLIENT_TIMEOUT_USEC);
-        call_and_note(thread, 7, client, "org.example.Stream.Stream", NULL, CLIENT_TIMEOUT_USEC);
-}
-
-SERVER_TEST(client_stream) {
-        static const int expected[] = {0, -EBUSY, 1, 1, 0, -ENODATA, 0, 0};
-        const char *path = arena_printf(f->arena, "%s/stream", f->directory);
-        ClientThread thread = {.fixture = f, .path = path, .function = client_streams};
-
-        varlink_server_free(f->server);
-        f->server = varlink_server_new(&stream_interface, f);
-        assert_int_equal(varlink_server_listen_fd(f->server, varlink_bind_socket(path)), 0);
-        run_client(&thread);
-        for (size_t i = 0; i < 8; i++)
-                assert_int_equal(thread.r[i], expected[i]);
-        for (size_t i = 2; i < 5; i++)
-                assert_int_equal(json_integer_value(json_object_get(thread.parameters[i], "i")),
-                                 i - 2);
-        thread_done(&thread);
-}
-
-static void client_sends(ClientThread *thread) {
-        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
-
-        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
-        if (thread->r[0] < 0)
-                return;
-        thread->r[1] = varlink_client_send(client, "org.example.Test.Echo",
-                                           json_pack("{s:i}", "x", 17), false, CLIENT_TIMEOUT_USEC);
-        thread->r[2] = varlink_client_next(client, CLIENT_TIMEOUT_USEC, &thread->parameters[2],
-                                           &thread->error_names[2]);
-        thread->r[3] = varlink_client_send(client, "org.example.Test.Keep", NULL, false,
-                                           CLIENT_TIMEOUT_USEC);
-        for (size_t i = 4; i < 6; i++) /* a time-out loses nothing */
-                thread->r[i] = varlink_client_next(client, 20000, &thread->parameters[i],
-                                                   &thread->error_names[i]);
-        thread->r[6] = varlink_ping(thread->path, CLIENT_TIMEOUT_USEC);
-}
-
-/* One call, whose reply is waited for in short steps; the server runs meanwhile. */
-SERVER_TEST(client_sends) {
-        static const int expected[] = {0, 0, 0, 0, -ETIMEDOUT, -ETIMEDOUT, 0};
-        ClientThread thread = {.fixture = f, .path = f->path, .function = client_sends};
-
-        run_client(&thread);
-        for (size_t i = 0; i < ARRAY_LEN(expected); i++)
-                assert_int_equal(thread.r[i], expected[i]);
-        assert_int_equal(json_integer_value(json_object_get(thread.parameters[2], "x")), 17);
-        thread_done(&thread);
-}
-
-/* A server that sends another text or nothing; R is the client's result. */
-static void check_foreign_server(Fixture *f, const char *answer, size_t size, bool hangs_up,
-                                 int expected) {
-        const char *path = arena_printf(f->arena, "%s/foreign", f->directory);
-        int listener = varlink_bind_socket(path), fd, r;
-        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
-        json_t *parameters = NULL;
-        char *error_name = NULL;
-
-        assert_int_equal(varlink_client_connect(path, CLIENT_TIMEOUT_USEC, &client), 0);
-        fd = accept(listener, NULL, NULL);
-        assert_true(fd >= 0);
-        send_bytes(fd, answer, size);
-        if (hangs_up)
-                close(fd);
-        r = varlink_client_call(client, "a.B", NULL, 20000, &parameters, &error_name);
-        assert_int_equal(r, expected);
-        assert_null(parameters);
-        assert_null(error_name);
-        if (!hangs_up)
-                close(fd);
-        close(listener);
-}
-
-SERVER_TEST(client_of_a_foreign_server) {
-        static const char more[] = "{\"parameters\":{},\"continues\":true}";
-
-        check_foreign_server(f, "", 0, false, -ETIMEDOUT);
-        check_foreign_server(f, "{\"parameters\":", 14, false, -ETIMEDOUT);
-        check_foreign_server(f, "", 0, true, -ECONNRESET);
-        check_foreign_server(f, "{}", 2, true, -ECONNRESET);
-        check_foreign_server(f, "", 1, false, -EPROTO);
-        check_foreign_server(f, "[]", 3, false, -EPROTO);
-        check_foreign_server(f, more, sizeof(more), false, -EPROTO);
 }
 
 SERVER_TEST(client_without_server) {
