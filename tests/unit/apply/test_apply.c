@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Writes and their results: pools as stories (apply.stories), transparent huge pages, the ledger on disk, and the processes
- * of a unit. The test plays the kernel between writing and reading back.
+/* Writes and their results, the ledger on disk, and the processes of a unit (apply.stories). The test plays the kernel
+ * between writing and reading back.
  *
  *     config a Pages=4 PageSize=1G     a line for config_line()
  *     pool 1 2M 100                    the pool has so many free pages; `ours`: added by hugeplan
@@ -97,6 +97,7 @@ typedef struct Story {
         uint64_t free_bytes; /* of the node that is written to; 0: more than enough */
         uint64_t reserved_after, surplus_after;
         bool is_after;
+        HostWrites host_writes;
 } Story;
 
 #define VERB(name, words) STORY_VERB(name, words, Story, story)
@@ -176,16 +177,17 @@ VERB(do_after_write, "after-write") {
         return NULL;
 }
 
-VERB(do_file, "read remove write") {
+VERB(do_file, "link read remove write") {
         const Tree *tree = story->tree;
 
         if (text_equals(line->words[0], "read"))
                 return tree_read(tree, line->words[1]);
-        if (text_equals(line->words[0], "remove"))
+        if (text_equals(line->words[0], "link"))
+                tree_link(tree, line->words[2], line->words[1]);
+        else if (text_equals(line->words[0], "remove"))
                 assert_int_equal(remove(tree_path(tree, line->words[1])), 0);
         else
-                tree_write(tree, line->words[1],
-                           line->words[2] ? story_unescape(line->arena, line->words[2]) : "");
+                tree_write(tree, line->words[1], story_text(line, 1));
         return NULL;
 }
 
@@ -338,135 +340,66 @@ VERB(do_adopted, "adopted") {
         return story_number(line, apply_adopted_bytes(story->apply));
 }
 
-STORY_TEST(stories, "unit/apply/apply", .size = sizeof(Story), .begin = begin_story,
-           .end = end_story)
+/* ---- other files ---- */
 
-TREE_TEST(missing_attribute) {
-        const ApplyOperation operation = {.path = "/sys/none", .text = "1"};
+VERB(do_perform_on, "perform-on") {
+        const ApplyOperation operation = {.path = line->words[1], .text = "1"};
 
-        assert_int_equal(apply_perform(tree->root, &operation), -ENOENT);
-        assert_null(tree_read(tree, "/sys/none"));
+        return strerrorname_np(-apply_perform(story->tree->root, &operation));
 }
 
-/* ---- transparent huge pages ---- */
+VERB(do_host_write, "host-write") {
+        *vec_push(line->arena, &story->host_writes) = (HostWrite){line->words[1], line->words[2]};
+        return NULL;
+}
 
-TREE_TEST(thp) {
+/* Performs them: "ok", or "ERROR PATH". With a number, files can have so many bytes. */
+VERB(do_host_writes, "host-writes") {
         const char *path = NULL;
-        ThpPlan plan = {.policy = THP_NEVER};
-
-        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
-        tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
-        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), 0);
-        assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"),
-                    "[always] madvise never\n");
-        *vec_push(tree->arena, &plan.writes) =
-                (HostWrite){"/sys/kernel/mm/transparent_hugepage/none/enabled", "never"};
-        *vec_push(tree->arena, &plan.writes) =
-                (HostWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
-        /* The first error is returned; the rest is done. */
-        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), -ENOENT);
-        assert_text(path, "/sys/kernel/mm/transparent_hugepage/none/enabled");
-        assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"), "never");
-        assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
-}
-
-/* Enabling transparent huge pages changes vm.min_free_kbytes. A link makes the two one file. */
-TREE_TEST(thp_min_free) {
-        const char *path = NULL;
-        ThpPlan plan = {.policy = THP_NEVER};
-
-        tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
-        tree_link(tree, "/proc/sys/vm/min_free_kbytes", "/enabled");
-        *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
-        assert_int_equal(host_writes_apply(tree->root, &plan.writes, &path), 0);
-        assert_null(path); /* of a write that succeeded */
-        assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
-}
-
-/* A failed restore is reported, unless an error came before it. Files can have four bytes here. */
-TREE_TEST(thp_min_free_not_restored) {
-        static const char broken[] = "/sys/kernel/mm/transparent_hugepage/none/enabled";
         struct rlimit before;
 
         getrlimit(RLIMIT_FSIZE, &before);
-        tree_link(tree, PATH_MIN_FREE, "/enabled");
-        for (int i = 0; i < 2; i++) {
-                const char *path = NULL;
-                ThpPlan plan = {.policy = THP_NEVER};
+        if (line->words[1])
+                setrlimit(RLIMIT_FSIZE,
+                          &(struct rlimit){story_number_at(line, 1), before.rlim_max});
+        int r = host_writes_apply(story->tree->root, &story->host_writes, &path);
 
-                if (i > 0)
-                        *vec_push(tree->arena, &plan.writes) = (HostWrite){broken, "never"};
-                *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
-                tree_write(tree, PATH_MIN_FREE, "67584\n");
-                setrlimit(RLIMIT_FSIZE, &(struct rlimit){4, before.rlim_max});
-                int r = host_writes_apply(tree->root, &plan.writes, &path);
-
-                setrlimit(RLIMIT_FSIZE, &before);
-                assert_int_equal(r, i > 0 ? -ENOENT : -EIO);
-                assert_text(path, i > 0 ? broken : PATH_MIN_FREE);
-        }
+        setrlimit(RLIMIT_FSIZE, &before);
+        assert_true(r < 0 || !path);
+        return r < 0 ? arena_printf(line->arena, "%s %s", strerrorname_np(-r), path) : "ok";
 }
 
-/* ---- the ledger on disk ---- */
+/* Stores a ledger with so many pools. */
+VERB(do_save, "save") {
+        Ledger *ledger = ledger_new(line->arena, "boot");
 
-TREE_TEST(state) {
-        const char *text = "x";
-        Ledger *ledger = state_load(tree->root, tree->arena, "boot", &text);
-
-        assert_null(text); /* the first start in this boot needs no message */
-        assert_int_equal(ledger->pools.n, 0);
-        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 1, 2};
-        assert_int_equal(state_save(tree->root, ledger), 0);
-        ledger = state_load(tree->root, tree->arena, "boot", &text);
-        assert_null(text);
-        assert_int_equal(ledger->pools.n, 1);
-        ledger = state_load(tree->root, tree->arena, "another", &text);
-        assert_text(text, "/run/hugeplan/ledger is from another boot; a new one is started");
-        assert_int_equal(ledger->pools.n, 0);
-        tree_write(tree, "/run/hugeplan/ledger", "{");
-        ledger = state_load(tree->root, tree->arena, "boot", &text);
-        assert_contains(
-                text,
-                "/run/hugeplan/ledger is broken; the pages that the pools hold now count as existing");
-        assert_int_equal(ledger->pools.n, 0);
+        for (unsigned i = 0; i < story_number_at(line, 1); i++)
+                *vec_push(line->arena, &ledger->pools) = (LedgerPool){i, 2 * MIB, 1, 2};
+        assert_int_equal(state_save(story->tree->root, ledger), 0);
+        return NULL;
 }
 
-/* ---- who belongs to a unit ---- */
+/* BOOT: "1 pools", and the message. */
+VERB(do_load, "load") {
+        const char *wrong = "not set";
+        const Ledger *ledger = state_load(story->tree->root, line->arena, line->words[1], &wrong);
 
-TREE_TEST(unit_cgroup) {
-        const char *base = "/sys/fs/cgroup";
-
-        tree_write(tree, arena_printf(tree->arena, "%s/system.slice/pg.service/cgroup.procs", base),
-                   "10\n12\n");
-        tree_write(
-                tree,
-                arena_printf(tree->arena, "%s/system.slice/pg.service/.control/cgroup.procs", base),
-                "14\n");
-        tree_write(tree,
-                   arena_printf(tree->arena, "%s/db.slice/db-large.slice/ora.service/cgroup.procs",
-                                base),
-                   "20\n");
-        tree_write(
-                tree,
-                arena_printf(tree->arena,
-                             "%s/user.slice/user-1.slice/user@1.service/pg2.service/cgroup.procs",
-                             base),
-                "30\n");
-        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 10));
-        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 12));
-        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 14));
-        assert_true(unit_cgroup_has_process(tree->root, "ora.service", 20));
-        assert_false(unit_cgroup_has_process(tree->root, "pg.service", 1));
-        assert_false(unit_cgroup_has_process(tree->root, "pg.service", 20));
-        assert_false(unit_cgroup_has_process(tree->root, "none.service", 10));
-        /* A user's control group is no system service. */
-        assert_false(unit_cgroup_has_process(tree->root, "pg2.service", 30));
-
-        tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "memory\n");
-        tree_write(tree, "/sys/fs/cgroup/db.slice/idle.service/cgroup.procs", "");
-        assert_text(unit_cgroup_find(tree->root, tree->arena, "ora.service"),
-                    "/sys/fs/cgroup/db.slice/db-large.slice/ora.service");
-        assert_true(unit_cgroup_is_populated(tree->root, "ora.service"));
-        assert_false(unit_cgroup_is_populated(tree->root, "idle.service"));
-        assert_null(unit_cgroup_find(tree->root, tree->arena, "none.service"));
+        return arena_printf(line->arena, "%zu pools%s%s", (size_t) ledger->pools.n,
+                            wrong ? "; " : "", wrong ? wrong : "");
 }
+
+VERB(do_has_process, "has-process") {
+        return story_yes(unit_cgroup_has_process(story->tree->root, line->words[1],
+                                                 story_number_at(line, 2)));
+}
+
+VERB(do_group, "group") {
+        return unit_cgroup_find(story->tree->root, line->arena, line->words[1]);
+}
+
+VERB(do_is_populated, "is-populated") {
+        return story_yes(unit_cgroup_is_populated(story->tree->root, line->words[1]));
+}
+
+STORY_TEST(stories, "unit/apply/apply", .size = sizeof(Story), .begin = begin_story,
+           .end = end_story)
