@@ -7,7 +7,7 @@
 #include "demand/learned.h"
 #include "support/gatherer.h"
 #include "support/sources.h"
-#include "support/testing.h"
+#include "support/story.h"
 
 static const uint64_t page_bytes = 2 * MIB;
 
@@ -40,82 +40,57 @@ static Lesson lesson_of(Arena *arena, const InstanceConfig *instance, uint64_t b
         return lesson;
 }
 
-static LessonUse use_of(Arena *arena, const char *learned, uint64_t by_rule, uint64_t pages,
-                        const char *unasked) {
-        Lesson lesson = lesson_of(arena, instance_of(arena, learned), by_rule, pages);
-
-        lesson.unasked = unasked;
-        return lesson_use(&lesson);
-}
+/* ---- learned.stories ---- */
 
 static const char exact[] = "Pages=2M:1081\nX-Version=15.18\nX-Exact=yes\nX-Rule=2M:1113\n";
 
-TEST(asked) {
-        assert_int_equal(use_of(arena, NULL, 1113, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(arena, exact, 1113, 1081, NULL), LESSON_SAME);
-        /* More, less, by another formula, of another version. */
-        assert_int_equal(use_of(arena, exact, 1200, 1180, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(arena, exact, 600, 537, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(arena, exact, 1114, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(arena,
-                                "Pages=2M:1081\nX-Version=15.17\nX-Exact=yes\nX-Rule=2M:1113\n",
-                                1113, 1081, NULL),
-                         LESSON_LEARN);
-        /* By hand, or for another page size. */
-        assert_int_equal(use_of(arena, "Pages=2M:1081\n", 1113, 1081, NULL), LESSON_LEARN);
-        assert_int_equal(use_of(arena, "Pages=1G:3\nX-Version=15.18\nX-Exact=yes\nX-Rule=1G:3\n",
-                                1113, 1081, NULL),
-                         LESSON_LEARN);
+/* LEARNED BY-RULE PAGES [unasked] [VERSION]: the lesson of a server with these pages, which hangs if it is not asked;
+ * LEARNED: the last lesson, "exact" or "none". */
+static Lesson lesson_at(const StoryLine *line) {
+        const char *learned = line->words[1];
+        Lesson lesson =
+                lesson_of(line->arena,
+                          instance_of(line->arena, text_equals(learned, "none") ? NULL
+                                                   : text_equals(learned, "exact")
+                                                           ? exact
+                                                           : story_unescape(line->arena, learned)),
+                          story_number_at(line, 2), story_number_at(line, 3));
+
+        if (line->words[4])
+                lesson.unasked = "it hangs";
+        if (line->words[4] && line->words[5])
+                lesson.version = line->words[5];
+        return lesson;
 }
 
-/* A server that cannot be asked, with readable files. */
-TEST(not_asked) {
-        assert_int_equal(use_of(arena, exact, 1113, 0, "it hangs"), LESSON_KEEP);
-        /* Without a last figure, or with changed settings: the estimate. */
-        assert_int_equal(use_of(arena, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
-        assert_int_equal(use_of(arena, exact, 2200, 0, "it hangs"), LESSON_LEARN);
-        assert_int_equal(use_of(arena, exact, 600, 0, "it hangs"), LESSON_LEARN);
-        /* After an upgrade the same settings take more. */
-        Lesson lesson = lesson_of(arena, instance_of(arena, exact), 1113, 0);
+static const char *const uses[] = {[LESSON_SAME] = "same",
+                                   [LESSON_LEARN] = "learn",
+                                   [LESSON_KEEP] = "keep",
+                                   [LESSON_UNKNOWN] = "unknown"};
 
-        lesson.unasked = "it hangs";
-        lesson.version = "17.11";
-        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-        /* The estimate was learned before. */
-        assert_int_equal(use_of(arena,
-                                "Pages=2M:1113\nX-Version=15.18\nX-Exact=no\nX-Rule=2M:1113\n",
-                                1113, 0, "it hangs"),
-                         LESSON_SAME);
-        /* An engine that cannot be asked: only the formula. */
-        assert_int_equal(use_of(arena, exact, 1113, 0, NULL), LESSON_LEARN);
+PLAIN_VERB(do_use, "use") {
+        const Lesson lesson = lesson_at(line);
+
+        return uses[lesson_use(&lesson)];
 }
 
-/* The larger of the last figure and the formula's result, for a server that cannot be asked with its new settings. */
-TEST(larger) {
-        static const struct {
-                const char *learned, *unasked;
-                uint64_t by_rule, pages;
-        } rows[] = {
-                {exact, "it hangs", 2200, 2200}, {exact, "it hangs", 600, 1081},
-                {exact, "it hangs", 1113, 1113}, {exact, NULL, 600, 600},
-                {NULL, "it hangs", 600, 600},
-        };
+/* The size by the larger figure; of the last lesson's, with a remark. */
+PLAIN_VERB(do_larger, "larger") {
+        Lesson lesson = lesson_at(line);
 
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                Lesson lesson =
-                        lesson_of(arena, instance_of(arena, rows[i].learned), rows[i].by_rule, 0);
+        lesson_take_larger(line->arena, &lesson);
+        const Sizing *sizing = &lesson.figures.items[0].sizing;
 
-                lesson.unasked = rows[i].unasked;
-                lesson_take_larger(arena, &lesson);
-                const Sizing *sizing = &lesson.figures.items[0].sizing;
-
-                assert_int_equal(sizing->pages, rows[i].pages);
-                assert_int_equal(sizing->bytes, rows[i].pages * page_bytes);
-                assert_int_equal(sizing->caveat != NULL, sizing->source == SIZING_LEARNED);
-                assert_int_equal(sizing->caveat != NULL, rows[i].pages > rows[i].by_rule);
-                assert_int_equal(lesson.by_rule.items[0].sizing.pages, rows[i].by_rule);
-        }
+        assert_int_equal(sizing->bytes, sizing->pages * page_bytes);
+        assert_int_equal(sizing->caveat != NULL, sizing->source == SIZING_LEARNED);
+        assert_int_equal(lesson.by_rule.items[0].sizing.pages, story_number_at(line, 2));
+        return arena_printf(line->arena, "%" PRIu64 "%s", sizing->pages,
+                            sizing->caveat ? " learned" : "");
 }
+
+STORY_TEST(stories, "unit/demand/learned")
+
+/* ---- files and figures ---- */
 
 TEST(nothing_found) {
         Lesson lesson = {.instance = instance_of(arena, exact), .wrong = "not mounted"};
@@ -281,41 +256,6 @@ TEST(version_only) {
         assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }
 
-/* An explicit size does not tell the kind of memory: MySQL before 8.0.27 uses System V segments, which need the
- * group. The version is therefore learned if nothing else tells the kind. */
-TEST(version_of_given_size) {
-        static const struct {
-                const char *keys, *version;
-                bool is_learning, needs_group;
-        } rows[] = {
-                {"Engine=mysql\nMemory=8G\n", "8.0.19", true, true},
-                {"Engine=mysql\nMemory=8G\n", "8.0.27", true, false},
-                {"Engine=mysql\nPages=2M:4200\n", "5.7.44", true, true},
-                {"Engine=mariadb\nPages=2M:4200\n", "10.3.39", true, true},
-                {"Engine=mariadb\nMemory=8G\n", "11.8.6", true, false},
-                {"Engine=mysql\nMemory=8G\nSharedMemory=sysv\n", "8.0.19", false, true},
-                {"Engine=oracle\nMemory=8G\n", "19.3", false, true},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                const char *file = arena_printf(arena, "[Instance]\n%s", rows[i].keys);
-                Lesson lesson = {
-                        .instance = config_find(config_make(arena, "m.conf", file, NULL), "m"),
-                        .version = rows[i].version};
-
-                assert_int_equal(instance_is_learning(lesson.instance), rows[i].is_learning);
-                assert_false(instance_learns_size(lesson.instance));
-                assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
-                const Config *config = config_make(arena, "m.conf", file,
-                                                   "m.conf.d/90-learned.conf",
-                                                   text_of(arena, &lesson), NULL);
-
-                assert_text(problems_text(arena, &config->problems), "");
-                assert_int_equal(instance_needs_group(config_find(config, "m")),
-                                 rows[i].needs_group);
-        }
-}
-
 /* A figure learned for one page size does not make the other one's formula run again. */
 TEST(partly_learned) {
         const Sources *sources =
@@ -342,4 +282,22 @@ TEST(partly_learned) {
         config =
                 config_make(arena, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n", NULL);
         assert_int_equal(figures_derive(arena, config, topology, gatherer, FIGURES_UNLEARNED).n, 0);
+}
+
+/* VERSION KEYS: whether an instance with an explicit size learns the version, and whether it then needs the group. */
+PLAIN_VERB(do_given, "given") {
+        Arena *arena = line->arena;
+        const char *file = arena_printf(arena, "[Instance]\n%s", story_lines(line, 2));
+        const Lesson lesson = {
+                .instance = config_find(config_make(arena, "m.conf", file, NULL), "m"),
+                .version = line->words[1]};
+        const Config *config = config_make(arena, "m.conf", file, "m.conf.d/90-learned.conf",
+                                           text_of(arena, &lesson), NULL);
+
+        assert_false(instance_learns_size(lesson.instance));
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        assert_text(problems_text(arena, &config->problems), "");
+        return arena_printf(
+                arena, "%s, %s", instance_is_learning(lesson.instance) ? "learns" : "knows",
+                instance_needs_group(config_find(config, "m")) ? "needs the group" : "no group");
 }
