@@ -111,38 +111,6 @@ TEST(named_key_caches) {
                 strstr(engine_size(engine, arena, &settings, 2 * MIB, &with), "/etc/my.cnf:6"));
 }
 
-/* Numbers in PostgreSQL's syntax, with equivalent forms. */
-TEST(numbers_of_postgresql) {
-        static const struct {
-                const char *settings, *same;
-        } cases[] = {
-                {"shared_buffers=0x40000", "shared_buffers=2GB"},
-                {"shared_buffers=01000000", "shared_buffers=2GB"},
-                {"shared_buffers=2e9B", "shared_buffers=2000000000B"},
-                {"shared_buffers=1.5GB", "shared_buffers=1536MB"},
-                {"shared_buffers=1.50001GB", "shared_buffers=1537MB"},
-                {"shared_buffers=.5TB", "shared_buffers=512GB"},
-                {"shared_buffers=0x10GB max_connections=1e3",
-                 "shared_buffers=16GB max_connections=1000"},
-                {"shared_buffers=2GB max_connections=999.5",
-                 "shared_buffers=2GB max_connections=1000"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_int_equal(pages_of(arena, "postgresql", cases[i].settings, 2 * MIB),
-                                 pages_of(arena, "postgresql", cases[i].same, 2 * MIB));
-}
-
-/* The server's choice for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
-TEST(wal_segments) {
-        assert_int_equal(
-                pages_of(arena, "postgresql", "shared_buffers=2GB wal_segment_size=1GB", 2 * MIB),
-                pages_of(arena, "postgresql", "shared_buffers=2GB wal_buffers=64MB", 2 * MIB));
-        assert_int_equal(
-                pages_of(arena, "postgresql", "shared_buffers=8GB wal_segment_size=64MB", 2 * MIB),
-                pages_of(arena, "postgresql", "shared_buffers=8GB wal_buffers=64MB", 2 * MIB));
-}
-
 /* PostgreSQL 18 and its handles: 42 pages more at 1024, as measured, and some for the bound. 17 refuses the setting. */
 TEST(io_max_concurrency) {
         uint64_t without =
@@ -455,39 +423,6 @@ TEST(settings_find) {
         assert_null(settings_find(&(Settings){}, "x"));
 }
 
-static const char *fingerprint(Arena *arena, const char *engine, const char *settings) {
-        const Settings list = settings_from(arena, settings);
-
-        return engine_fingerprint(engine_find(engine), arena, &list);
-}
-
-/* Only settings that count, each with its last value. */
-TEST(fingerprint) {
-        static const struct {
-                const char *engine, *settings;
-                bool is_same;
-        } rows[] = {
-                {"postgresql", "shared_buffers=1GB max_connections=100", true},
-                {"postgresql", "max_connections=100 shared_buffers=1GB", true},
-                {"postgresql", "max_connections=7 shared_buffers=1GB Max_Connections=100", true},
-                {"postgresql", "max_connections=100 shared_buffers=1GB work_mem=4MB", true},
-                {"postgresql", "max_connections=101 shared_buffers=1GB", false},
-                {"postgresql", "max_connections=100 shared_buffers=1GB wal_buffers=1MB", false},
-                {"postgresql", "shared_buffers=1GB", false},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-                assert_int_equal(text_equals(fingerprint(arena, rows[i].engine, rows[i].settings),
-                                             fingerprint(arena, rows[0].engine, rows[0].settings)),
-                                 rows[i].is_same);
-        /* Settings of one cache or one instance. */
-        assert_string_not_equal(fingerprint(arena, "mariadb", "hot.key_buffer_size=1M"),
-                                fingerprint(arena, "mariadb", "hot.key_buffer_size=2M"));
-        assert_string_not_equal(fingerprint(arena, "oracle", "orders.sga_max_size=1G"),
-                                fingerprint(arena, "oracle", "hr.sga_max_size=1G"));
-        assert_null(fingerprint(arena, "redis", ""));
-}
-
 /* Memory= is passed as bytes with the suffix B, under each engine's own name. */
 TEST(memory_setting) {
         size_t n = 0;
@@ -502,19 +437,6 @@ TEST(memory_setting) {
                 n++;
         }
         assert_int_equal(n, 5);
-}
-
-TEST(unknown_library_is_a_caveat) {
-        Sizing known, unknown;
-
-        assert_null(try_size(arena, "postgresql", "shared_preload_libraries=pg_stat_statements",
-                             2 * MIB, &known));
-        assert_null(try_size(arena, "postgresql",
-                             "shared_preload_libraries='timescaledb,auto_explain,pgaudit'", 2 * MIB,
-                             &unknown));
-        assert_null(strstr(known.caveat, "pg_stat_statements"));
-        assert_non_null(strstr(unknown.caveat, "timescaledb, pgaudit"));
-        assert_null(strstr(unknown.caveat, "auto_explain"));
 }
 
 /* ---- registry ---- */
@@ -537,32 +459,6 @@ TEST(registry) {
         assert_string_equal(engine_refuse(arena, "postgres"),
                             "there is no engine 'postgres' (did you mean postgresql?)");
         assert_string_equal(engine_refuse(arena, "sybase"), "there is no engine 'sybase'");
-}
-
-/* ---- thp ---- */
-
-TEST(thp_names) {
-        static const char *const names[] = {"auto", "keep", "never", "madvise", "always"};
-        ThpPolicy policy = THP_KEEP;
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                assert_int_equal(thp_policy_from_name(names[i], &policy), 0);
-                assert_int_equal(policy, i);
-                assert_string_equal(thp_policy_name(policy), names[i]);
-        }
-        policy = THP_KEEP;
-        assert_int_equal(thp_policy_from_name("sometimes", &policy), -EINVAL);
-        assert_int_equal(thp_policy_from_name("", &policy), -EINVAL);
-        assert_int_equal(policy, THP_KEEP);
-}
-
-TEST(thp_selected) {
-        assert_string_equal(thp_selected(arena, "always [madvise] never\n"), "madvise");
-        assert_string_equal(thp_selected(arena, "[always] madvise never\n"), "always");
-        assert_string_equal(thp_selected(arena, "always madvise [never]"), "never");
-        assert_null(thp_selected(arena, "always madvise never\n"));
-        assert_null(thp_selected(arena, "] always [never\n"));
-        assert_null(thp_selected(arena, ""));
 }
 
 /* ---- stories ---- */
@@ -589,6 +485,35 @@ PLAIN_VERB(do_caveat, "caveat") {
 
         assert_null(try_size(line->arena, line->words[1], settings_at(line), 2 * MIB, &sizing));
         return sizing.caveat;
+}
+
+/* ENGINE SETTINGS = SETTINGS: whether both take the same pages of 2M. */
+PLAIN_VERB(do_same, "same") {
+        const char *engine = line->words[1], *rest = settings_at(line),
+                   *middle = strstr(rest, " = ");
+
+        return story_yes(pages_of(line->arena, engine,
+                                  arena_strndup(line->arena, rest, (size_t) (middle - rest)),
+                                  2 * MIB) ==
+                         pages_of(line->arena, engine, middle + strlen(" = "), 2 * MIB));
+}
+
+static const char *fingerprint(Arena *arena, const char *engine, const char *settings) {
+        const Settings list = settings_from(arena, settings);
+
+        return engine_fingerprint(engine_find(engine), arena, &list);
+}
+
+/* ENGINE SETTINGS = SETTINGS: whether they have the same fingerprint; "none": they have none. */
+PLAIN_VERB(do_fingerprint, "fingerprint") {
+        const char *engine = line->words[1], *rest = settings_at(line),
+                   *middle = strstr(rest, " = ");
+        const char *first = fingerprint(line->arena, engine,
+                                        arena_strndup(line->arena, rest, (size_t) (middle - rest)));
+
+        return first ? story_yes(text_equals(
+                               first, fingerprint(line->arena, engine, middle + strlen(" = "))))
+                     : "none";
 }
 
 PLAIN_VERB(do_side, "side") {

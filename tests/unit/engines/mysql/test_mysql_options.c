@@ -7,6 +7,8 @@
 #include "support/sources.h"
 #include "support/story.h"
 
+enum { FILES_MAX = 8 };
+
 typedef struct Reading {
         MysqlFiles files;
         const char *wrong;
@@ -30,122 +32,6 @@ static Reading read_from(Arena *arena, const Sources *sources, const char *path)
         }
         reading.options = text_string(&text);
         return reading;
-}
-
-static const char *options_of(Arena *arena, const char *text) {
-        Reading reading = read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf");
-
-        assert_text(reading.wrong, NULL);
-        return reading.options;
-}
-
-static const char *wrong_of(Arena *arena, const char *text) {
-        return read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf").wrong;
-}
-
-TEST(origins) {
-        const Sources *sources = TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /b.cnf\nx=1"},
-                                              {"/b.cnf", "\n[mysqld]\n\ny=2\n"});
-        Reading reading = read_from(arena, sources, "/a.cnf");
-
-        assert_text(reading.wrong, NULL);
-        assert_text(reading.options, "--y=2 --x=1");
-        assert_text(reading.files.options.items[0].origin, "/b.cnf:4");
-        assert_text(reading.files.options.items[1].origin, "/a.cnf:3");
-        assert_int_equal(reading.files.paths.n, 2);
-}
-
-/* ---- includes ---- */
-
-/* Files are read in the order of bytes, only names that end in ".cnf"; afterwards the group of the outer file
- * continues. */
-TEST(include_directory) {
-        const Sources *sources = TEST_SOURCES(
-                arena, {"/a.cnf", "[mysqld]\n!includedir /d/\t \nend=1"},
-                {"/d/10.cnf", "[mysqld]\na=1"}, {"/d/9.cnf", "[mysqld]\na=2"},
-                {"/d/.h.cnf", "[mysqld]\na=3"}, {"/d/x.CNF", "[mysqld]\na=4"},
-                {"/d/x.cnf.bak", "[mysqld]\na=5"}, {"/d/a.b.cnf", "[client]\n[mysqld]\na=6"},
-                {"/d/Z.cnf", "[mysqld]\na=7"});
-        Reading reading = read_from(arena, sources, "/a.cnf");
-
-        assert_text(reading.wrong, NULL);
-        assert_text(reading.options, "--a=3 --a=1 --a=2 --a=7 --a=6 --end=1");
-        assert_text(reading.files.options.items[0].origin, "/d/.h.cnf:2");
-}
-
-/* Relative paths begin at the server's working directory, which is "/" for a service. */
-TEST(relative_include) {
-        const Sources *sources =
-                TEST_SOURCES(arena, {"/etc/a.cnf", "!include b.cnf\n!include etc/c.cnf"},
-                             {"/b.cnf", "[mysqld]\nb"}, {"/etc/c.cnf", "[mysqld]\nc"});
-
-        assert_text(read_from(arena, sources, "/etc/a.cnf").options, "--b --c");
-}
-
-TEST(missing_include) {
-        const Sources *sources =
-                TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /none.cnf\nlarge-pages"});
-        Reading reading = read_from(arena, sources, "/a.cnf");
-
-        assert_text(reading.wrong, NULL);
-        assert_text(reading.options, "--large-pages");
-        assert_contains(problems_text(arena, &reading.files.problems), "/a.cnf:2: ");
-        assert_contains(problems_text(arena, &reading.files.problems), "/none.cnf");
-}
-
-TEST(file_is_not_there) {
-        MysqlFiles files = {.problems = diags_in(arena)};
-        const char *unopened = NULL;
-
-        assert_text(mysql_files_read(arena, TEST_SOURCES(arena, {"/a", ""}), "/b.cnf", &files,
-                                     &unopened),
-                    NULL);
-        assert_text(unopened, "does not exist");
-        assert_int_equal(files.paths.n, 0);
-}
-
-/* ---- what is refused ---- */
-
-TEST(refused) {
-        static const struct {
-                const char *text, *sentence;
-        } cases[] = {
-                {"large-pages\n", "/a.cnf:1: an option before any [group]"},
-                {"\n\n[mysqld\nx", "/a.cnf:3: a group without"},
-                {"\xef\xbb\xbf[mysqld]\nx", "/a.cnf:1: an option before any [group]"},
-                {"[mysqld]\n!include\n", "/a.cnf:2: a path must follow"},
-                {"[mysqld]\n!include   \n", "/a.cnf:2: a path must follow"},
-                {"!includedir /none.d\n", "/a.cnf:1: the included directory /none.d"},
-                {"[mysqld]\nx\n!include /a.cnf\n", "/a.cnf:3: /a.cnf is included by itself"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_contains(wrong_of(arena, cases[i].text), cases[i].sentence);
-}
-
-TEST(secrets_are_not_quoted) {
-        assert_null(strstr(wrong_of(arena, "password=hunter2\n"), "hunter2"));
-        assert_null(strstr(wrong_of(arena, "[hunter2\n"), "hunter2"));
-}
-
-/* The servers skip these lines; hugeplan reports them. */
-TEST(unreadable) {
-        const Sources *sources =
-                TEST_SOURCES(arena, {"/a.cnf", "[mysqld]\n!include /b.cnf\n!includedir /d\nx=1\n"},
-                             {"/b.cnf", NULL}, {"/d/c.cnf", NULL}, {"/d/e.cnf", "[mysqld]\ny=2\n"});
-        Reading reading = read_from(arena, sources, "/a.cnf");
-        const char *unopened;
-
-        assert_text(reading.wrong, NULL);
-        assert_text(reading.options, "--y=2 --x=1");
-        assert_text(problems_text(arena, &reading.files.problems),
-                    "/a.cnf:2: the included /b.cnf cannot be read: Permission denied; the server "
-                    "skips it\n/a.cnf:3: the included /d/c.cnf cannot be read: Permission denied; "
-                    "the server skips it");
-        reading.files = (MysqlFiles){.problems = diags_in(arena)};
-        assert_null(mysql_files_read(arena, sources, "/b.cnf", &reading.files, &unopened));
-        assert_text(unopened, "cannot be read: Permission denied");
-        assert_contains(problems_text(arena, &reading.files.problems), "/b.cnf cannot be read");
 }
 
 TEST(binary) {
@@ -174,14 +60,6 @@ TEST(large_file) {
         assert_contains(reading_of_large(arena, SOURCE_BYTES_MAX), "last=1");
         assert_text(reading_of_large(arena, SOURCE_BYTES_MAX + 1),
                     "/a.cnf: cannot be read: it is larger than 1M, which no configuration is");
-}
-
-TEST(circle_of_two) {
-        const Sources *sources = TEST_SOURCES(arena, {"/d/a.cnf", "[mysqld]\na\n!include /d/b.cnf"},
-                                              {"/d/b.cnf", "\n!includedir /d"});
-
-        assert_contains(read_from(arena, sources, "/d/a.cnf").wrong,
-                        "/d/b.cnf:2: /d/a.cnf is included by itself");
 }
 
 /* Each of N files includes the next. */
@@ -240,19 +118,79 @@ static const char *setting_of(Arena *arena, const char *name, const char *value)
 }
 
 /* NAME ["-": none] [VALUE] */
-PLAIN_VERB(do_set, "set") {
+typedef struct Story {
+        Arena *arena;
+        TestFile files[FILES_MAX];
+} Story;
+
+#define VERB(name, words) STORY_VERB(name, words, Story, story)
+
+/* NAME ["-": none] [VALUE] */
+VERB(do_set, "set") {
         const char *name = text_equals(line->words[1], "-") ? "" : line->words[1];
 
         return setting_of(line->arena, name,
                           text_equals(line->words[2], "''") ? "" : line->words[2]);
 }
 
-PLAIN_VERB(do_read, "read") {
-        return options_of(line->arena, arena_printf(line->arena, "[mysqld]\n%s",
-                                                    story_unescape(line->arena, line->rest)));
+VERB(do_file, "file no-file unreadable") {
+        return story_change_files(line, story->files, FILES_MAX);
 }
 
-STORY_TEST(stories, "unit/engines/mysql/options")
+static Reading reading_at(const StoryLine *line, const Story *story) {
+        return read_from(
+                line->arena,
+                test_sources(line->arena, story->files, test_files_count(story->files, FILES_MAX)),
+                line->words[1]);
+}
+
+/* PATH: the options of a file and those that it includes, or the message. */
+VERB(do_options, "options") {
+        const Reading reading = reading_at(line, story);
+
+        return reading.wrong ? reading.wrong : reading.options;
+}
+
+/* The options of a file with this text. */
+VERB(do_read, "read") {
+        story->files[0] = (TestFile){
+                "/a.cnf", arena_printf(line->arena, "[mysqld]\n%s", story_text(line, 0))};
+        const Reading reading =
+                read_from(line->arena, test_sources(line->arena, story->files, 1), "/a.cnf");
+
+        return reading.wrong ? reading.wrong : reading.options;
+}
+
+/* PATH: where the options stand. */
+VERB(do_origins, "origins") {
+        const Reading reading = reading_at(line, story);
+        Text text = text_in(line->arena);
+
+        VEC_FOREACH(option, &reading.files.options)
+                text_add_word(&text, option->origin);
+        return text_string(&text);
+}
+
+VERB(do_problems, "problems") {
+        const Reading reading = reading_at(line, story);
+
+        return problems_text(line->arena, &reading.files.problems);
+}
+
+/* PATH: "0 files; does not exist": how many are known, and why it was not opened. */
+VERB(do_unopened, "unopened") {
+        const Sources *sources =
+                test_sources(line->arena, story->files, test_files_count(story->files, FILES_MAX));
+        MysqlFiles files = {.problems = diags_in(line->arena)};
+        const char *unopened = NULL;
+
+        assert_null(mysql_files_read(line->arena, sources, line->words[1], &files, &unopened));
+        return arena_printf(line->arena, "%zu files%s%s; %s", (size_t) files.paths.n,
+                            unopened ? "; " : "", unopened ? unopened : "",
+                            problems_text(line->arena, &files.problems));
+}
+
+STORY_TEST(stories, "unit/engines/mysql/options", .size = sizeof(Story))
 
 TEST(words) {
         static const char *const words[] = {"--key_buffer_size",
