@@ -33,11 +33,6 @@ typedef struct Case {
 
 #define ONE_NODE "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
 
-#define PG       "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
-#define PG_PAGES PG "Pages=1081\n"
-#define ORA      "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n"
-#define MARIA    "[Instance]\nEngine=mariadb\nPages=659\n"
-
 /* ---- a case becomes a host ---- */
 
 static const Sources *case_sources(Arena *arena, const Case *c) {
@@ -351,6 +346,58 @@ VERB(do_access, "access") {
         return *others.access ? others.access : NULL;
 }
 
+/* All of them in their order; "!": it hurts. */
+VERB(do_findings, "findings") {
+        const Findings findings = judge(line->arena, c);
+        Text text = text_in(line->arena);
+        size_t n_hurting = 0;
+
+        VEC_FOREACH(finding, &findings.list) {
+                bool hurts = rule_hurts(&finding->diag);
+
+                text_add_word(&text, finding->diag.id);
+                text_add(&text, hurts ? "!" : "");
+                n_hurting += hurts;
+        }
+        VEC_FOREACH(finding, &findings.silenced)
+                text_printf(&text, "; %s is silenced in line %u", finding->diag.id,
+                            finding->silenced_by->line);
+        assert_int_equal(findings_count_hurting(&findings), n_hurting);
+        assert_int_equal(findings_count_mistakes(&findings), 0);
+        return text_string(&text);
+}
+
+VERB(do_shown, "shown") {
+        const Findings findings = judge(line->arena, c);
+
+        return render_findings(line->arena, &findings, &(RenderOptions){});
+}
+
+VERB(do_nearest, "nearest") {
+        return rule_nearest(line->rest);
+}
+
+VERB(do_may_be_silenced, "may-be-silenced") {
+        return story_yes(rule_may_be_silenced(line->words[1]));
+}
+
+VERB(do_hurts, "hurts") {
+        return story_yes(rule_hurts(&(Diag){.id = line->words[1]}));
+}
+
+VERB(do_slice, "slice") {
+        return slice_group_path(line->arena, line->words[1]);
+}
+
+VERB(do_unit_size, "unit-size") {
+        uint64_t bytes;
+        int r = unit_size_parse(line->arena, line->words[1], &bytes);
+
+        return r < 0                 ? strerrorname_np(-r)
+               : bytes == UINT64_MAX ? "no limit"
+                                     : story_number(line, bytes);
+}
+
 /* A member of the case; without a text, that of a sound host. */
 static const char *set_text(void *context, const StoryLine *line) {
         Case *c = context;
@@ -395,104 +442,6 @@ TEST(each_rule) {
                         if (!has_story[i][has_finding])
                                 fail_msg("no story of %s with %s", rules[i].id,
                                          has_finding ? "a finding" : "no finding");
-}
-
-/* ---- around the rules ---- */
-
-TEST(silenced) {
-        const Case c = {.config = PG "Pages=1024\n",
-                        .host = "SilenceRules=pg-short, pg-off",
-                        .settings = "shared_buffers=2GB\nhuge_pages=try"};
-        Findings findings = judge(arena, &c);
-
-        assert_null(find(&findings.list, "pg-short"));
-        assert_non_null(find(&findings.list, "pg-try"));
-        assert_int_equal(findings.silenced.n, 1);
-        assert_int_equal(findings.silenced.items[0].silenced_by->line, 2);
-        assert_int_equal(findings_count_hurting(&findings), 0);
-        assert_contains(
-                render_findings(arena, &findings, &(RenderOptions){}),
-                "Findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:2: 1\n");
-}
-
-TEST(order) {
-        const Case c = {
-                .config = PG "Pages=1024\n",
-                .settings = "shared_buffers=2GB\nhuge_pages=try",
-                .topology = "sizes 1G 2M\nnode 0 total=2500M free=2400M 1G=0/0/0 2M=0/0/0\n"};
-        Findings findings = judge(arena, &c);
-
-        assert_int_equal(findings.list.n, 3);
-        assert_text(findings.list.items[0].diag.id, "pg-short");
-        assert_true(rule_hurts(&findings.list.items[0].diag));
-        assert_text(findings.list.items[1].diag.id, "pg-try");
-        assert_text(findings.list.items[2].diag.id, "plan-70");
-        assert_int_equal(findings_count_hurting(&findings), 1);
-        assert_int_equal(findings_count_mistakes(&findings), 0);
-}
-
-TEST(sound_host_is_fine) {
-        static const Case sound[] = {
-                {.config = PG "Pages=1200\n", .settings = "shared_buffers=2GB\nhuge_pages=on"},
-                {.config = ORA, .settings = "sga_target=8G\nuse_large_pages=only"},
-                {.config = MARIA, .settings = "large_pages=1\ninnodb_buffer_pool_size=1G"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(sound); i++) {
-                Findings findings = judge(arena, &sound[i]);
-
-                VEC_FOREACH(finding, &findings.list)
-                        fail_msg("%s", diag_format(arena, &finding->diag));
-                assert_text(render_findings(arena, &findings, &(RenderOptions){}),
-                            "No problems found.\n");
-        }
-}
-
-TEST(nearest) {
-        assert_text(rule_nearest("pg-tri"), "pg-try");
-        assert_text(rule_nearest("conflict-sysctrl"), "conflict-sysctl");
-        assert_text(rule_nearest("my_off"), "my-off");
-        /* Of two rules at the same distance, the first; none at a distance of the whole word. */
-        assert_text(rule_nearest("ora-am"), "ora-amm");
-        assert_text(rule_nearest("ora-sm"), "ora-shm");
-        assert_null(rule_nearest("try"));
-        assert_text(rule_nearest("pg-tryxxx"), "pg-try");
-        assert_null(rule_nearest("pg-tryxxxx"));
-        assert_null(rule_nearest("completely-different"));
-        assert_null(rule_nearest(""));
-        assert_null(rule_nearest("a-word-that-is-longer-than-any-id-that-there-is"));
-}
-
-TEST(what_may_be_silenced) {
-        assert_true(rule_may_be_silenced("pg-try"));
-        assert_true(rule_may_be_silenced("conflict-tuned"));
-        assert_false(rule_may_be_silenced("config-bad-value"));
-        assert_false(rule_may_be_silenced("fragmented"));
-        assert_true(rule_hurts(&(Diag){.id = "fragmented"}));
-        assert_true(rule_hurts(&(Diag){.id = "conflict-sysctl"}));
-        assert_false(rule_hurts(&(Diag){.id = "config-bad-value"}));
-        assert_false(rule_hurts(&(Diag){.id = "pg-try"}));
-}
-
-TEST(slice_paths) {
-        assert_text(slice_group_path(arena, "system.slice"), "/system.slice");
-        assert_text(slice_group_path(arena, "system-postgresql.slice"),
-                    "/system.slice/system-postgresql.slice");
-        assert_text(slice_group_path(arena, "a-b-c.slice"), "/a.slice/a-b.slice/a-b-c.slice");
-        assert_text(slice_group_path(arena, "-.slice"), "");
-        assert_text(slice_group_path(arena, "nonsense"), "");
-}
-
-TEST(unit_sizes) {
-        uint64_t bytes;
-
-        assert_int_equal(unit_size_parse(arena, "8M", &bytes), 0);
-        assert_int_equal(bytes, 8 * MIB);
-        assert_int_equal(unit_size_parse(arena, "64K:infinity", &bytes), 0);
-        assert_int_equal(bytes, 64 * KIB);
-        assert_int_equal(unit_size_parse(arena, "infinity", &bytes), 0);
-        assert_true(bytes == UINT64_MAX);
-        assert_int_equal(unit_size_parse(arena, "much", &bytes), -EINVAL);
 }
 
 /* An unknown word is no reason, and has no effect. */
