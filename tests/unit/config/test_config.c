@@ -178,6 +178,14 @@ VERB(do_single, "accepted refused") {
         return arena_printf(arena, "%s of %s: %s", problem->id, or_dash(problem->key), message);
 }
 
+/* What is wrong with a name. */
+VERB(do_name, "instance-name unit-name") {
+        const char *name = story_text(line, 0);
+
+        return text_equals(line->words[0], "unit-name") ? name_check_unit(name)
+                                                        : name_check_instance(name);
+}
+
 STORY_TEST(files, "unit/config/config", .size = sizeof(Files))
 
 /* ---- texts that no story can have ---- */
@@ -244,11 +252,7 @@ TEST(keep_free_bytes) {
         assert_text(amount_format(arena, &valid_host(arena, "KeepFree=64M")->keep_free), "64M");
 }
 
-/* ---- bad values ---- */
-
-typedef struct BadValue {
-        const char *key, *value;
-} BadValue;
+/* ---- the table of keys ---- */
 
 /* Every key of the table has a setter and a remedy, and its setter accepts its default. */
 TEST(key_table) {
@@ -288,32 +292,6 @@ TEST(every_key_refuses_something) {
 }
 
 /* ---- lines ---- */
-
-/* Comments, and text that only looks like one. */
-TEST(harmless_lines) {
-        const Config *config = config_make(arena, "20-pg.conf",
-                                           "# comment\n"
-                                           "; comment\n"
-                                           "   # indented comment\n"
-                                           "\n"
-                                           "  [Instance]  \r\n"
-                                           "\tMemory = 1G\t\r\n"
-                                           "   Unit=a#b.service;\n"
-                                           "   Unit=\n"
-                                           "   Priority=7",
-                                           NULL);
-
-        /* '#' and ';' within a value begin no comment, and are not allowed in a unit's name. */
-        assert_text(problems_text(arena, &config->problems),
-                    "/etc/hugeplan.d/20-pg.conf:7: Unit: the unit's name has characters that unit "
-                    "names cannot have; write the full name of a service, such as "
-                    "postgresql@15-main.service");
-        config = config_make(arena, "20-pg.conf",
-                             "  [Instance]  \r\n\tMemory = 1G\t\r\n   Priority=7", NULL);
-        assert_text(problems_text(arena, &config->problems), "");
-        assert_true(only_instance(config)->memory_bytes == GIB);
-        assert_int_equal(only_instance(config)->priority, 7);
-}
 
 static char *long_value_line(Arena *arena, const char *start, size_t length) {
         Text text = text_in(arena);
@@ -369,37 +347,9 @@ TEST(nul_bytes) {
         assert_non_null(only_instance(config)->refusal);
 }
 
-TEST(bad_utf8) {
-        assert_refused(arena, "[Instance]\nMemory=1G\n# caf\xE9\n",
-                       "/etc/hugeplan.d/20-pg.conf:3: the line is not valid UTF-8; save the file "
-                       "in UTF-8");
-        assert_text(problems_text(arena, &instance_with(arena, "# caf\xC3\xA9")->problems), "");
-}
-
-TEST(byte_order_mark) {
-        const Config *config =
-                config_make(arena, "20-pg.conf", "\xEF\xBB\xBF[Instance]\nMemory=1G\n", NULL);
-
-        assert_text(problems_text(arena, &config->problems), "");
-        assert_null(only_instance(config)->refusal);
-}
-
 /* ---- names ---- */
 
-TEST(name_rules) {
-        assert_null(name_check_instance("pg-main_15.x:y@z"));
-        assert_null(name_check_instance("9"));
-        assert_non_null(name_check_instance(""));
-        assert_non_null(name_check_instance(".hidden"));
-        assert_non_null(name_check_instance("a/b"));
-        assert_non_null(name_check_instance("a%b"));
-        assert_non_null(name_check_instance("a\nb"));
-        assert_null(name_check_unit("postgresql@15-main.service"));
-        assert_null(name_check_unit("a\\x2db.service"));
-        assert_non_null(name_check_unit("a\nb.service"));
-        assert_non_null(name_check_unit("a$b.service"));
-        assert_non_null(name_check_unit("a.service "));
-        assert_non_null(name_check_unit(""));
+TEST(long_name) {
         char *name = long_value_line(arena, "", 256);
 
         memcpy(name + 248, ".service", 8);
