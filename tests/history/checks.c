@@ -292,10 +292,8 @@ static void check_exact(History *history, const Status *status) {
                 return;
         ARRAY_FOREACH(reported, status->pools, status->n_pools) {
                 const PlanPool *pool = plan_pool(plan, reported->node, reported->page_size_bytes);
-                unsigned size = 0;
+                unsigned size = size_index(history, reported->page_size_bytes);
 
-                while (kernel_page_bytes(history->kernel, size) != reported->page_size_bytes)
-                        size++;
                 if (pool->found_pages > 0 || kept_by_mounts(history, size) > 0)
                         continue;
                 /* Without the hugetlb controller, units' pages may be attributed to others and stay. */

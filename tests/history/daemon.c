@@ -231,14 +231,6 @@ bool daemon_verify(History *history, bool has_memory) {
 
 /* ---- reported changes ---- */
 
-static uint64_t count_in(const History *history, const PoolCounts *counts, unsigned node,
-                         uint64_t page_bytes) {
-        for (unsigned i = 0; i < history->n_sizes; i++)
-                if (kernel_page_bytes(history->kernel, i) == page_bytes)
-                        return counts->persistent[i][node];
-        return UINT64_MAX;
-}
-
 static void check_reported_changes(History *history, const PoolChanges *changes,
                                    const PoolCounts *before) {
         PoolCounts now = pool_counts(history);
@@ -247,18 +239,18 @@ static void check_reported_changes(History *history, const PoolChanges *changes,
         for (unsigned i = 0; i < history->n_sizes; i++)
                 for (unsigned node = 0; node < history->n_nodes; node++)
                         n += now.persistent[i][node] != before->persistent[i][node];
-        VEC_FOREACH(change, changes)
-                if (change->pages_before !=
-                            count_in(history, before, change->node, change->page_size_bytes) ||
-                    change->pages_after !=
-                            count_in(history, &now, change->node, change->page_size_bytes))
+        VEC_FOREACH(change, changes) {
+                unsigned i = size_index(history, change->page_size_bytes);
+                uint64_t had = before->persistent[i][change->node];
+                uint64_t has = now.persistent[i][change->node];
+
+                if (change->pages_before != had || change->pages_after != has)
                         report_failure(
                                 history, "wrong changes",
                                 "node %u is reported to have changed from %" PRIu64 " to %" PRIu64
                                 ", and has changed from %" PRIu64 " to %" PRIu64,
-                                change->node, change->pages_before, change->pages_after,
-                                count_in(history, before, change->node, change->page_size_bytes),
-                                count_in(history, &now, change->node, change->page_size_bytes));
+                                change->node, change->pages_before, change->pages_after, had, has);
+        }
         if (changes->n != n)
                 report_failure(history, "wrong changes",
                                "%zu pools are reported to have changed, and %zu have", changes->n,

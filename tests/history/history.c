@@ -75,6 +75,14 @@ static Random random_of_step(uint64_t seed, unsigned step) {
 
 /* ---- counts ---- */
 
+unsigned size_index(const History *history, uint64_t page_bytes) {
+        unsigned i = 0;
+
+        while (i < history->n_sizes && kernel_page_bytes(history->kernel, i) != page_bytes)
+                i++;
+        return i;
+}
+
 PoolCounts pool_counts(const History *history) {
         PoolCounts counts = {};
 

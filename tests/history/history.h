@@ -187,6 +187,8 @@ void report_failure(History *history, const char *kind, const char *format, ...)
 uint64_t draw(History *history, uint64_t first, uint64_t last);
 bool chance(History *history, unsigned percent);
 
+/* The index of a size of the host; `n_sizes`: the host does not have it. */
+unsigned size_index(const History *history, uint64_t page_bytes);
 PoolCounts pool_counts(const History *history);
 
 /* ---- world.c: the host, and files of instances ---- */

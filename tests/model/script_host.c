@@ -4,7 +4,6 @@
 #include "base/id_set.h"
 #include "model/names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -111,28 +110,12 @@ uint64_t host_memory_nodes(void) {
         return host_read_set(PATH_NODES "/has_memory");
 }
 
-static int compare_down(const void *a, const void *b) {
-        uint64_t first = *(const uint64_t *) a, second = *(const uint64_t *) b;
-
-        return first > second ? -1 : first < second;
-}
-
 unsigned host_page_sizes(Arena *arena, uint64_t sizes[KERNEL_SIZES_MAX]) {
-        DIR *directory = opendir(PATH_HUGEPAGES);
         unsigned n = 0;
 
-        for (struct dirent *entry; directory && (entry = readdir(directory));) {
-                const char *name = entry->d_name + strlen(NAME_HUGEPAGES_DIR);
-                uint64_t kib;
-
-                if (n < KERNEL_SIZES_MAX && text_starts_with(entry->d_name, NAME_HUGEPAGES_DIR) &&
-                    parse_u64(arena_strndup(arena, name, strspn(name, "0123456789")), &kib) == 0)
-                        sizes[n++] = kib * KIB;
-        }
-        if (directory)
-                closedir(directory);
-        if (n > 0)
-                qsort(sizes, n, sizeof(*sizes), compare_down);
+        for (uint64_t bytes = 16 * GIB; bytes >= 64 * KIB && n < KERNEL_SIZES_MAX; bytes /= 2)
+                if (access(host_pool_path(arena, KERNEL_HOST, bytes, "nr_hugepages"), F_OK) == 0)
+                        sizes[n++] = bytes;
         return n;
 }
 
