@@ -183,25 +183,11 @@ static bool find_directly(const Root *root, const char *path, Found *ret) {
         return is_there(ret);
 }
 
-/* A fast check that the parent of PATH exists and PATH does not. */
-static bool is_missing(const Root *root, Arena *arena, const char *path) {
-        const char *name = strrchr(path, '/');
-        Found above;
-
-        if (!name || name == path || !name[1] || text_equals(name, "/.") ||
-            text_equals(name, "/..") || find_entry(root, path) || mount_at(root, path) ||
-            kernel_kind(root, path) != KERNEL_FILE_NONE)
-                return false;
-        return find_directly(root, parent_path(arena, path), &above) && is_directory(&above);
-}
-
 static int find(const Root *root, Arena *arena, const char *path, Found *ret) {
         if (root->is_dead)
                 return -EIO;
         if (find_directly(root, path, ret))
                 return 0;
-        if (is_missing(root, arena, path))
-                return -ENOENT;
         int r = resolve(root, arena, path, &path);
 
         if (r == 0)
