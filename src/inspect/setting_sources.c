@@ -132,19 +132,18 @@ static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
 
-/* Returns NULL if the file cannot be read. */
-static const char *read_file(const Search *search, const char *path, size_t *ret_size) {
-        char *text;
-        int r = root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, ret_size);
+static SourceText read_file(const Search *search, const char *path) {
+        char *text = NULL;
+        size_t size = 0;
+        int r = root_read_file(search->root, search->arena, path, FILE_BYTES_MAX, &text, &size);
 
-        return r < 0 ? NULL : text;
+        return (SourceText){text, size, r};
 }
 
 static void add_file(Search *search, SettingSourceSource source, const char *path) {
-        SettingSourceFile file = {.source = source, .path = path};
+        const SettingSourceFile file = {source, path, read_file(search, path)};
 
-        file.text = read_file(search, path, &file.size);
-        if (file.text)
+        if (file.text.text)
                 setting_sources_add_file(search->entries, &file);
 }
 
@@ -191,10 +190,10 @@ static void add_profile(Search *search, const char *name, unsigned depth) {
         if (!path || depth > PROFILE_DEPTH_MAX || search->profiles.n >= PROFILES_MAX)
                 return;
         *vec_push(search->arena, &search->profiles) = path;
-        file.text = read_file(search, path, &file.size);
-        if (!file.text)
+        file.text = read_file(search, path);
+        if (!file.text.text)
                 return;
-        SourceNames includes = setting_source_tuned_includes(search->arena, file.text, file.size);
+        SourceNames includes = setting_source_tuned_includes(search->arena, &file.text);
 
         VEC_FOREACH(include, &includes)
                 add_profile(search, *include, depth + 1);
@@ -208,7 +207,7 @@ static void add_profile(Search *search, const char *name, unsigned depth) {
 }
 
 static void find_in_profiles(Search *search, const char *path) {
-        TEXT_FOREACH(name, search->arena, read_file(search, path, NULL), " \t\r\n")
+        TEXT_FOREACH(name, search->arena, read_file(search, path).text, " \t\r\n")
                 add_profile(search, name, 0);
 }
 
@@ -275,8 +274,7 @@ static void look_at(Search *search, const Reader *reader, const char *path, cons
         search->n_files++;
         setting_sources_add_file(search->entries, &(SettingSourceFile){.source = reader->source,
                                                                        .path = path,
-                                                                       .text = text.text,
-                                                                       .size = text.size,
+                                                                       .text = text,
                                                                        .runs = reader->runs,
                                                                        .is_unit = reader->is_unit});
         for (char *line; reader->has_commands && (line = source_line(arena, &lines));) {
@@ -361,8 +359,7 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                         search.entries,
                         &(SettingSourceFile){.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
                                              .path = PATH_CMDLINE,
-                                             .text = line,
-                                             .size = strlen(line)});
+                                             .text = {line, strlen(line)}});
         add_files(&search, SETTING_SOURCE_SYSCTL, NAME_SYSCTL_DIR);
         add_files(&search, SETTING_SOURCE_TMPFILES, NAME_TMPFILES_DIR);
         find_in_profiles(&search, PATH_TUNED_PROFILE);

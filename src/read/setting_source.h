@@ -69,8 +69,7 @@ typedef struct SettingSources {
 typedef struct SettingSourceFile {
         SettingSourceSource source;
         const char *path;
-        const char *text; /* any bytes, NULs too */
-        size_t size;
+        SourceText text;
         /* For scripts: */
         const char *runs; /* "a.service runs it" */
         bool is_unit;     /* in a unit only its commands and environment are searched */
@@ -133,4 +132,4 @@ bool setting_source_is_mention(const char *word);
 const char *setting_source_take_word(Arena *arena, const char **at);
 
 /* Returns the names of the profiles that a tuned profile includes, in their order. */
-SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);
+SourceNames setting_source_tuned_includes(Arena *arena, const SourceText *text);

@@ -120,10 +120,9 @@ static const SettingSources *make_setting_sources(Arena *arena, const Sources *s
         SourceText text = source_read(sources, arena, "/sysctl");
 
         if (text.text)
-                setting_sources_add_file(setting_sources,
-                                         &(SettingSourceFile){SETTING_SOURCE_SYSCTL,
-                                                              "/etc/sysctl.d/99.conf", text.text,
-                                                              text.size});
+                setting_sources_add_file(
+                        setting_sources,
+                        &(SettingSourceFile){SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/99.conf", text});
         setting_sources_finish(setting_sources);
         return setting_sources;
 }

@@ -19,8 +19,7 @@ static const char host_text[] = "sizes 1G 2M\n"
 static void search(Arena *arena, SettingSourceSource source, const char *text, size_t size) {
         const Topology *topology = host_make(arena, host_text);
         SettingSources *setting_sources = setting_sources_new(arena, topology);
-        const SettingSourceFile file = {
-                .source = source, .path = "/etc/x\n", .text = text, .size = size};
+        const SettingSourceFile file = {source, "/etc/x\n", {text, size}};
 
         setting_sources_add_file(setting_sources, &file);
         setting_sources_add_file(setting_sources, &file);
@@ -41,7 +40,7 @@ static void search(Arena *arena, SettingSourceSource source, const char *text, s
         for (unsigned node = 0; node < 3; node++)
                 setting_source_for_pool(setting_sources, topology, node, node == 1 ? GIB : 2 * MIB);
         if (source == SETTING_SOURCE_TUNED)
-                setting_source_tuned_includes(arena, text, size);
+                setting_source_tuned_includes(arena, &file.text);
 }
 
 /* The kernel command line: page sizes and nodes are those of this host. */

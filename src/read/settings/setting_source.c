@@ -117,10 +117,6 @@ static void add_path(const SettingSearch *search, const char *key, const char *v
         }
 }
 
-static SourceLines file_lines(const char *text, size_t size) {
-        return source_lines(&(SourceText){.text = text, .size = size});
-}
-
 /* ---- sysctl.d ---- */
 
 /* Swaps dots and slashes, unless the first of them is a slash; sysctl.d(5). */
@@ -144,7 +140,7 @@ static void add_sysctl(const SettingSearch *search, const char *key, const char 
 
 /* Reads "KEY = VALUE", of sysfs.conf too. In sysctl.d "-key" without a value excludes the key: it becomes an entry
  * without a value until all files are read. */
-static void search_assignment(SettingSearch *search, char *line) {
+static void search_assignment(SettingSearch *search, const char *line) {
         bool is_sysctl = search->file->source == SETTING_SOURCE_SYSCTL;
         char *key = text_strip(search->arena, line), *value = strchr(key, '=');
         bool has_dash = is_sysctl && *key == '-';
@@ -207,7 +203,7 @@ static void take_kernel_line(const SettingSearch *search, const char *value) {
 /* ---- tmpfiles.d ---- */
 
 /* "w", "w+", "f+" and "F" write to an existing file; modifiers are irrelevant here. */
-static void search_tmpfiles_line(SettingSearch *search, char *line) {
+static void search_tmpfiles_line(SettingSearch *search, const char *line) {
         const char *at = line + strspn(line, " \t"), *type, *path;
         bool is_bare;
 
@@ -303,11 +299,10 @@ static void end_section(SettingSearch *search, TunedLines *lines) {
 
 /* Python's ConfigParser: a line with more indentation than the option before it continues that option. */
 static void search_tuned(SettingSearch *search) {
-        SourceLines source = file_lines(search->file->text, search->file->size);
         TunedLines lines = {};
         size_t indent = SIZE_MAX;
 
-        for (char *line; (line = source_line(search->arena, &source));) {
+        SOURCE_FOREACH(line, search->arena, source, &search->file->text) {
                 size_t width = strspn(line, " \t");
                 char *text = text_strip(search->arena, line), *close = strchr(text, ']');
                 TunedLine option = {.line = source.number};
@@ -326,13 +321,12 @@ static void search_tuned(SettingSearch *search) {
         end_section(search, &lines);
 }
 
-SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
+SourceNames setting_source_tuned_includes(Arena *arena, const SourceText *text) {
         SettingSearch search = {.arena = arena};
-        SourceLines lines = file_lines(text, size);
         SourceNames names = {};
         bool is_main = false;
 
-        for (char *line; (line = source_line(arena, &lines));) {
+        SOURCE_FOREACH(line, arena, lines, text) {
                 char *key, *value;
 
                 line = text_strip(arena, line);
@@ -431,15 +425,14 @@ static void take_line(const SettingSearch *search, const char *line) {
 static void search_mentions(SettingSearch *search) {
         const SettingSourceFile *file = search->file;
         const SettingSourceList *list = &search->entries->list;
-        SourceLines lines = file_lines(file->text, file->size);
         bool is_command = true, goes_on = false;
 
-        if (!has_mention(lower(search->arena, file->text, file->size))) /* true for most files */
+        if (!has_mention(lower(search->arena, file->text.text, file->text.size))) /* most files */
                 return;
         search->section = file->runs ? file->runs
                                      : arena_printf(search->arena, "%s applies it",
                                                     setting_source_source_name(file->source));
-        for (char *line; (line = source_line(search->arena, &lines));) {
+        SOURCE_FOREACH(line, search->arena, lines, &file->text) {
                 const char *text = text_strip(search->arena, line);
 
                 /* In a unit, only lines about what it runs, not about dependencies. */
@@ -458,10 +451,8 @@ static void search_mentions(SettingSearch *search) {
 /* ---- files ---- */
 
 static void search_lines(SettingSearch *search,
-                         void (*search_line)(SettingSearch *search, char *line)) {
-        SourceLines lines = file_lines(search->file->text, search->file->size);
-
-        for (char *line; (line = source_line(search->arena, &lines));) {
+                         void (*search_line)(SettingSearch *search, const char *line)) {
+        SOURCE_FOREACH(line, search->arena, lines, &search->file->text) {
                 search->line = lines.number;
                 search_line(search, line);
         }
@@ -474,7 +465,7 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
 
         switch (file->source) {
         case SETTING_SOURCE_KERNEL_COMMAND_LINE:
-                take_kernel_line(&search, arena_strndup(arena, file->text, file->size));
+                take_kernel_line(&search, arena_strndup(arena, file->text.text, file->text.size));
                 return;
         case SETTING_SOURCE_SYSCTL:
                 search_lines(&search, search_assignment);

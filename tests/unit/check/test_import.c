@@ -18,10 +18,10 @@ static SettingSources *sources_of(Arena *arena, const Topology *topology, const 
         SettingSources *sources = setting_sources_new(arena, topology);
 
         ARRAY_FOREACH(each, settings, n)
-                setting_sources_add_file(sources, &(SettingSourceFile){.source = each->source,
-                                                                       .path = each->file,
-                                                                       .text = each->text,
-                                                                       .size = strlen(each->text)});
+                setting_sources_add_file(
+                        sources, &(SettingSourceFile){.source = each->source,
+                                                      .path = each->file,
+                                                      .text = {each->text, strlen(each->text)}});
         setting_sources_finish(sources);
         return sources;
 }

@@ -193,13 +193,14 @@ static SettingSources *case_setting_sources(Arena *arena, const Case *c, const T
         if (c->sysctl)
                 setting_sources_add_file(setting_sources,
                                          &(SettingSourceFile){SETTING_SOURCE_SYSCTL,
-                                                              "/etc/sysctl.d/99.conf", c->sysctl,
-                                                              strlen(c->sysctl)});
+                                                              "/etc/sysctl.d/99.conf",
+                                                              {c->sysctl, strlen(c->sysctl)}});
         if (c->boot_line)
-                setting_sources_add_file(setting_sources,
-                                         &(SettingSourceFile){SETTING_SOURCE_KERNEL_COMMAND_LINE,
-                                                              "/proc/cmdline", c->boot_line,
-                                                              strlen(c->boot_line)});
+                setting_sources_add_file(
+                        setting_sources,
+                        &(SettingSourceFile){SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                                             "/proc/cmdline",
+                                             {c->boot_line, strlen(c->boot_line)}});
         setting_sources_finish(setting_sources);
         return setting_sources;
 }

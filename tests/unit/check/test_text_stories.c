@@ -406,8 +406,7 @@ static SettingSources *setting_sources_of(Arena *arena, const Topology *topology
                                     &(SettingSourceFile){.source = setting_source_named(source),
                                                          .path = path,
                                                          .runs = "cron runs it",
-                                                         .text = text,
-                                                         .size = strlen(text)},
+                                                         .text = {text, strlen(text)}},
                                     1);
 }
 

@@ -21,8 +21,7 @@ static SettingSources *sources_of(Arena *arena, SettingSourceSource source, cons
         return setting_sources_make(arena, host_make(arena, host),
                                     &(SettingSourceFile){.source = source,
                                                          .path = "/etc/x.conf",
-                                                         .text = text,
-                                                         .size = strlen(text)},
+                                                         .text = {text, strlen(text)}},
                                     1);
 }
 
@@ -106,8 +105,7 @@ VERB(do_file, "file") {
         story->files[story->n++] =
                 (SettingSourceFile){.source = setting_source_named(line->words[1]),
                                     .path = line->words[2],
-                                    .text = story_text(line, 2),
-                                    .size = strlen(story_text(line, 2))};
+                                    .text = {story_text(line, 2), strlen(story_text(line, 2))}};
         return NULL;
 }
 
@@ -165,8 +163,8 @@ VERB(do_explains, "explains") {
 
 /* The profiles that a profile of tuned includes. */
 VERB(do_includes, "includes") {
-        const char *text = story_text(line, 0);
-        const SourceNames names = setting_source_tuned_includes(line->arena, text, strlen(text));
+        const SourceText text = {story_text(line, 0), strlen(story_text(line, 0))};
+        const SourceNames names = setting_source_tuned_includes(line->arena, &text);
         Text all = text_in(line->arena);
 
         VEC_FOREACH(name, &names)
