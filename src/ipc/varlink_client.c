@@ -27,6 +27,7 @@ typedef enum ClientState {
 struct VarlinkClient {
         int fd;
         ClientState state;
+        bool more; /* of the last call */
         VarlinkReader reader;
         VarlinkWriter writer;
 };
@@ -174,9 +175,10 @@ static int client_receive(VarlinkClient *client, uint64_t deadline_usec, Varlink
         return r < 0 ? r : varlink_reply_parse(bytes, length, ret);
 }
 
-/* Steals PARAMETERS. */
-static int client_start(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                        uint64_t deadline_usec) {
+int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters, bool more,
+                        uint64_t timeout_usec) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+
         if (client->state != CLIENT_IDLE) {
                 json_decref(parameters);
                 return client->state == CLIENT_BROKEN ? -ENOTCONN : -EBUSY;
@@ -193,19 +195,22 @@ static int client_start(VarlinkClient *client, const char *method, json_t *param
         if (r < 0)
                 return client_fail(client, r);
         client->state = CLIENT_STREAM;
+        client->more = more;
         return 0;
 }
 
-/* Whether another reply follows this one. */
-static int client_take(VarlinkClient *client, bool may_continue, uint64_t deadline_usec,
-                       json_t **ret_parameters, char **ret_error_name) {
+int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
+                        char **ret_error_name) {
         VarlinkReply reply = {};
         char *error_name = NULL;
-        int r = client_receive(client, deadline_usec, &reply);
 
-        if (r == -ETIMEDOUT && may_continue)
+        if (client->state != CLIENT_STREAM)
+                return client->state == CLIENT_BROKEN ? -ENOTCONN : -ENODATA;
+        int r = client_receive(client, deadline_in(timeout_usec), &reply);
+
+        if (r == -ETIMEDOUT)
                 return r;
-        if (r == 0 && reply.continues && !may_continue)
+        if (r == 0 && reply.continues && !client->more)
                 r = -EPROTO;
         if (r == 0 && reply.error && !(error_name = strdup(reply.error)))
                 r = -ENOMEM;
@@ -219,27 +224,6 @@ static int client_take(VarlinkClient *client, bool may_continue, uint64_t deadli
         return r < 0 ? client_fail(client, r) : r;
 }
 
-int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
-                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
-        uint64_t deadline_usec = deadline_in(timeout_usec);
-        int r = client_start(client, method, parameters, false, deadline_usec);
-
-        return r < 0 ? r
-                     : client_take(client, false, deadline_usec, ret_parameters, ret_error_name);
-}
-
-int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                        uint64_t timeout_usec) {
-        return client_start(client, method, parameters, more, deadline_in(timeout_usec));
-}
-
-int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
-                        char **ret_error_name) {
-        if (client->state != CLIENT_STREAM)
-                return client->state == CLIENT_BROKEN ? -ENOTCONN : -ENODATA;
-        return client_take(client, true, deadline_in(timeout_usec), ret_parameters, ret_error_name);
-}
-
 int varlink_ping(const char *path, uint64_t timeout_usec) {
         CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
         uint64_t deadline_usec = deadline_in(timeout_usec);
@@ -248,8 +232,10 @@ int varlink_ping(const char *path, uint64_t timeout_usec) {
         int r = varlink_client_connect(path, timeout_usec, &client);
 
         if (r == 0)
-                r = varlink_client_call(client, "org.varlink.service.GetInfo", NULL,
-                                        deadline_left_usec(deadline_usec), &parameters,
+                r = varlink_client_send(client, "org.varlink.service.GetInfo", NULL, false,
+                                        deadline_left_usec(deadline_usec));
+        if (r == 0)
+                r = varlink_client_next(client, deadline_left_usec(deadline_usec), &parameters,
                                         &error_name);
         free(error_name);
         json_decref(parameters);

@@ -21,20 +21,16 @@ int varlink_client_connect(const char *path, uint64_t timeout_usec, VarlinkClien
 /* Takes NULL; returns NULL. */
 VarlinkClient *varlink_client_free(VarlinkClient *client);
 
-/* Calls METHOD (a full name) and waits for its answer; steals PARAMETERS, NULL for none. 0, with
- * *ret_parameters an object that the caller frees, and *ret_error_name NULL, or, when the server
- * answered with an error, its full name, which the caller frees; the parameters are then the
- * error's. */
-int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
-                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name);
-
-/* Sends the call and does not wait: its reply, with MORE its replies, are to be fetched with varlink_client_next();
- * steals PARAMETERS. 0, or a negative errno; -EBUSY, and nothing is lost, while an earlier stream still runs. */
+/* Calls METHOD (a full name), and does not wait: its reply, with MORE its replies, are to be fetched with
+ * varlink_client_next(); steals PARAMETERS, NULL for none. 0, or a negative errno; -EBUSY, and nothing is lost, while an
+ * earlier call still has replies to come. */
 int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters, bool more,
                         uint64_t timeout_usec);
 
-/* Waits for the next reply, as above. 1 when more will follow, 0 when this was the last, -ENODATA
- * when there was none to come. Running out of time loses nothing here: it can be called again. */
+/* Waits for the next reply. 1 when more will follow, 0 when this was the last, with *ret_parameters an object that the
+ * caller frees, and *ret_error_name NULL, or, when the server answered with an error, its full name, which the caller
+ * frees; the parameters are then the error's. -ENODATA when there was none to come. Running out of time loses nothing:
+ * it can be called again. */
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
                         char **ret_error_name);
 
