@@ -5,7 +5,7 @@
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "ipc/manager_interface.h"
-#include "ipc/varlink_method.h"
+#include "ipc/varlink_call.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/changes.h"

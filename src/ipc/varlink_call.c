@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "ipc/interface_texts.h"
-#include "ipc/varlink_connection.h"
+#include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
 #include <string.h>

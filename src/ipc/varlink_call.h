@@ -1,9 +1,68 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Answers to calls. */
+/* What a Varlink server is made of: methods and their interfaces, limits, errors; and answers to calls. */
 
-#include "ipc/varlink_method.h"
+#include "ipc/varlink_parameters.h"
+
+#include <sys/types.h>
+
+typedef struct VarlinkServer VarlinkServer;
+
+/* A call taken from a client and not yet answered. */
+typedef struct VarlinkCall VarlinkCall;
+
+typedef enum VarlinkMethodFlags {
+        VARLINK_ROOT_ONLY = 1 << 0, /* others get PermissionDenied */
+        VARLINK_MORE_ONLY = 1 << 1, /* calls without "more" get ExpectedMore */
+} VarlinkMethodFlags;
+
+/* Answers CALL at once, or keeps it, sets a closed handler and answers later; a handler that does
+ * neither is answered for with MethodNotImplemented. PARAMETERS, an object, is lent for the time of
+ * the call; USERDATA is the server's. */
+typedef void (*VarlinkHandler)(VarlinkCall *call, json_t *parameters, void *userdata);
+
+typedef struct VarlinkMethod {
+        const char *name;
+        VarlinkHandler handler; /* NULL: MethodNotImplemented */
+        unsigned flags;         /* VarlinkMethodFlags */
+        /* When given, the server checks that the parameters are these and no others
+         * (InvalidParameter); NULL: the handler does. */
+        const VarlinkParameter *parameters;
+} VarlinkMethod;
+
+typedef struct VarlinkInterface {
+        const char *name;
+        const char *description; /* in the interface definition language */
+        const VarlinkMethod *methods;
+        size_t n_methods;
+} VarlinkInterface;
+
+typedef struct VarlinkLimits {
+        /* Of users who are not trusted. */
+        size_t connections;           /* in all */
+        size_t per_uid;               /* of one user */
+        size_t kept_per_uid;          /* of these, by varlink_call_keep_place() */
+        size_t subscriptions_per_uid; /* calls that wait for further replies */
+        size_t others_message_bytes;  /* of one incoming message */
+        size_t lobby; /* connections without a place, as far as there are descriptors for them */
+        uint64_t pause_usec; /* that these are left waiting, at least, before they are closed */
+        /* Of everybody. */
+        size_t message_bytes;       /* of one incoming message */
+        size_t output_bytes;        /* unsent to one client; beyond, it is disconnected */
+        uint64_t idle_usec;         /* a connection without a call in progress may last */
+        uint64_t accept_retry_usec; /* after accept(2) failed for want of file descriptors */
+} VarlinkLimits;
+
+typedef void (*VarlinkCallHandler)(VarlinkCall *call, void *userdata);
+
+#define VARLINK_SERVICE                      "org.varlink.service"
+#define VARLINK_ERROR_INTERFACE_NOT_FOUND    VARLINK_SERVICE ".InterfaceNotFound"
+#define VARLINK_ERROR_METHOD_NOT_FOUND       VARLINK_SERVICE ".MethodNotFound"
+#define VARLINK_ERROR_METHOD_NOT_IMPLEMENTED VARLINK_SERVICE ".MethodNotImplemented"
+#define VARLINK_ERROR_INVALID_PARAMETER      VARLINK_SERVICE ".InvalidParameter"
+#define VARLINK_ERROR_PERMISSION_DENIED      VARLINK_SERVICE ".PermissionDenied"
+#define VARLINK_ERROR_EXPECTED_MORE          VARLINK_SERVICE ".ExpectedMore"
 
 /* ---- answering: each ends the call, which must not be touched afterwards ---- */
 

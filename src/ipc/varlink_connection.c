@@ -18,7 +18,7 @@
  *
  * epoll(7); unix(7): a closed peer is reported as EPOLLHUP, a half-closed one is not. */
 
-#include "ipc/varlink_connection.h"
+#include "ipc/varlink_server_inside.h"
 
 #include "base/size.h"
 
@@ -88,7 +88,7 @@ void server_pause(VarlinkServer *server) {
                  server);
 }
 
-void server_resume(VarlinkServer *server) {
+static void server_resume(VarlinkServer *server) {
         if (!loop_is_set(&server->listening.resume))
                 return;
         loop_unset(&server->listening.resume);

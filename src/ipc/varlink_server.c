@@ -2,7 +2,7 @@
 #include "ipc/varlink_server.h"
 
 #include "base/size.h"
-#include "ipc/varlink_connection.h"
+#include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
