@@ -10,8 +10,8 @@
 
 /* clang-format off */
 #define BUS_CALLS(X)                                                                              \
-        X(call_async) X(call_method_async) X(close_unref) X(get_events) X(get_fd) X(get_property) \
-        X(get_property_string) X(get_timeout) X(is_open) X(is_ready)                               \
+        X(call_async) X(call_method) X(call_method_async) X(close_unref) X(get_events) X(get_fd)  \
+        X(get_timeout) X(is_open) X(is_ready)                                                     \
         X(message_append) X(message_enter_container) X(message_exit_container)                    \
         X(message_get_errno) X(message_is_method_error) X(message_new_method_call)                \
         X(message_read) X(message_read_array) X(message_read_basic) X(message_skip)               \

@@ -222,62 +222,28 @@ int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQue
 
 /* ---- why a unit stops ---- */
 
-static int ask_text(Arena *arena, const Bus *bus, const char *object, const char *interface,
-                    const char *property, const char **ret) {
-        char *text = NULL;
-        int r = bus->get_property_string(bus->connection, UNIT_MANAGER, object, interface, property,
-                                         NULL, &text);
-
-        if (r >= 0)
-                *ret = arena_strdup(arena, text);
-        free(text);
-        return r;
-}
-
-/* Gets the number and object of the unit's job; the number is 0 if there is no job. */
-static int ask_job(Arena *arena, const Bus *bus, const char *unit, uint32_t *ret_number,
-                   const char **ret_object) {
+/* Found by the queued and running jobs: while a unit is stopped for a restart, the type of its job is "restart", and
+ * changes to "start" when the unit has stopped; shutdown.target is started before any unit is stopped for it.
+ * org.freedesktop.systemd1(5), and systemd's job_finish_and_invalidate() and manager_state(). */
+static int find_stop(const Bus *bus, const char *unit, UnitStop *ret) {
         sd_bus_message *reply = NULL;
-        char *unit_object = NULL;
-        const char *object;
-        int r = bus->path_encode(UNIT_MANAGER_OBJECT "/unit", unit, &unit_object);
+        const char *of, *type;
+        UnitStop stop = UNIT_STOP_ITSELF;
+        int r = bus->call_method(bus->connection, UNIT_MANAGER, UNIT_MANAGER_OBJECT,
+                                 UNIT_MANAGER ".Manager", "ListJobs", NULL, &reply, NULL);
 
         if (r >= 0)
-                r = bus->get_property(bus->connection, UNIT_MANAGER, unit_object,
-                                      UNIT_MANAGER ".Unit", "Job", NULL, &reply, "(uo)");
-        if (r >= 0)
-                r = bus->message_read(reply, "(uo)", ret_number, &object);
-        if (r >= 0)
-                *ret_object = arena_strdup(arena, object);
-        free(unit_object);
+                r = bus->message_enter_container(reply, 'a', "(usssoo)");
+        while (r >= 0 &&
+               (r = bus->message_read(reply, "(usssoo)", NULL, &of, &type, NULL, NULL, NULL)) > 0)
+                if (text_equals(of, NAME_SHUTDOWN_TARGET) && text_equals(type, "start"))
+                        stop = UNIT_STOP_HOST;
+                else if (text_equals(of, unit) && stop != UNIT_STOP_HOST)
+                        stop = text_equals(type, "stop") ? UNIT_STOP_FOR_GOOD : UNIT_STOP_RESTART;
         bus->message_unref(reply);
+        if (r >= 0)
+                *ret = stop;
         return r;
-}
-
-/* Found by the running job: while a unit is stopped for a restart, the type of its job is "restart", and changes to
- * "start" when the unit has stopped. org.freedesktop.systemd1(5), and systemd's job_finish_and_invalidate(). */
-static int find_stop(Arena *arena, const Bus *bus, const char *unit, UnitStop *ret) {
-        const char *state, *object, *type;
-        uint32_t number = 0;
-        int r = ask_text(arena, bus, UNIT_MANAGER_OBJECT, UNIT_MANAGER ".Manager", "SystemState",
-                         &state);
-
-        if (r >= 0 && text_equals(state, "stopping")) {
-                *ret = UNIT_STOP_HOST;
-                return 0;
-        }
-        if (r >= 0)
-                r = ask_job(arena, bus, unit, &number, &object);
-        if (r >= 0 && number == 0) {
-                *ret = UNIT_STOP_ITSELF;
-                return 0;
-        }
-        if (r >= 0)
-                r = ask_text(arena, bus, object, UNIT_MANAGER ".Job", "JobType", &type);
-        if (r < 0)
-                return r;
-        *ret = text_equals(type, "stop") ? UNIT_STOP_FOR_GOOD : UNIT_STOP_RESTART;
-        return 0;
 }
 
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
@@ -291,5 +257,5 @@ int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, Unit
                 r = wait_on(bus, until_usec);
         if (r >= 0)
                 r = bus->set_method_call_timeout(bus->connection, limit_usec);
-        return r < 0 ? r : find_stop(arena, bus, unit, ret);
+        return r < 0 ? r : find_stop(bus, unit, ret);
 }

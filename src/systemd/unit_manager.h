@@ -48,6 +48,6 @@ typedef enum UnitStop {
         UNIT_STOP_ITSELF,   /* without a request: the unit ended or failed */
 } UnitStop;
 
-/* Queries systemd about UNIT, by two or three calls of at most LIMIT_USEC each. Returns a negative errno if there is no
- * answer. */
+/* Queries systemd about UNIT; waits for at most LIMIT_USEC to connect, and as long for the answer. Returns a negative
+ * errno if there is none. */
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret);

@@ -22,10 +22,8 @@
 #define UNIT_INTERFACE    "org.freedesktop.systemd1.Unit"
 #define SERVICE_INTERFACE "org.freedesktop.systemd1.Service"
 #define MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
-#define JOB_INTERFACE     "org.freedesktop.systemd1.Job"
 #define MANAGER_OBJECT    "/org/freedesktop/systemd1"
 #define OBJECTS           MANAGER_OBJECT "/unit"
-#define JOBS              MANAGER_OBJECT "/job"
 
 enum { CLIENTS_MAX = 2 };
 
@@ -39,7 +37,7 @@ typedef struct Played {
         const Tree *tree;
         int fd; /* listens */
         Mood mood;
-        const char *state;    /* of the host; NULL: "running" */
+        bool is_stopping;     /* the host */
         const char *job_type; /* the job of hugeplan.service; NULL: none */
         int stop[2];
         pthread_t thread;
@@ -143,42 +141,34 @@ static int get(sd_bus *bus, const char *path, const char *interface, const char 
         return sd_bus_message_close_container(reply);
 }
 
-static int get_state(sd_bus *bus, const char *path, const char *interface, const char *property,
-                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+/* Jobs of other units come before and after. */
+static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error) {
         const Played *played = userdata;
+        const char *const jobs[][2] = {
+                {"a.service", "restart"},
+                {"shutdown.target", played->is_stopping ? "start" : "stop"},
+                {"hugeplan.service", played->job_type},
+                {"hugeplan.socket", "start"},
+        };
+        sd_bus_message *reply = NULL;
 
-        (void) bus, (void) path, (void) interface, (void) property, (void) error;
-        return sd_bus_message_append(reply, "s", played->state ? played->state : "running");
-}
+        (void) error;
+        sd_bus_message_new_method_return(call, &reply);
+        sd_bus_message_open_container(reply, 'a', "(usssoo)");
+        for (unsigned i = 0; i < ARRAY_LEN(jobs); i++)
+                if (jobs[i][1])
+                        sd_bus_message_append(reply, "(usssoo)", i + 1, jobs[i][0], jobs[i][1],
+                                              "running", "/job", "/unit");
+        sd_bus_message_close_container(reply);
+        int r = sd_bus_send(NULL, reply, NULL);
 
-static int get_job(sd_bus *bus, const char *path, const char *interface, const char *property,
-                   sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Played *played = userdata;
-
-        (void) bus, (void) interface, (void) property, (void) error;
-        if (!played->job_type || strcmp(path, OBJECTS "/hugeplan_2eservice") != 0)
-                return sd_bus_message_append(reply, "(uo)", 0, "/");
-        return sd_bus_message_append(reply, "(uo)", 4711, JOBS "/4711");
-}
-
-static int get_job_type(sd_bus *bus, const char *path, const char *interface, const char *property,
-                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Played *played = userdata;
-
-        (void) bus, (void) interface, (void) property, (void) error;
-        return strcmp(path, JOBS "/4711") == 0 ? sd_bus_message_append(reply, "s", played->job_type)
-                                               : -EINVAL;
+        sd_bus_message_unref(reply);
+        return r;
 }
 
 static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("SystemState", "s", get_state, 0, 0),
-        SD_BUS_VTABLE_END,
-};
-
-static const sd_bus_vtable job_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("JobType", "s", get_job_type, 0, 0),
+        SD_BUS_METHOD("ListJobs", "", "a(usssoo)", list_jobs, 0),
         SD_BUS_VTABLE_END,
 };
 
@@ -191,7 +181,6 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("ActiveState", "s", get, 0, 0),
         SD_BUS_PROPERTY("SubState", "s", get, 0, 0),
         SD_BUS_PROPERTY("InvocationID", "ay", get, 0, 0),
-        SD_BUS_PROPERTY("Job", "(uo)", get_job, 0, 0),
         SD_BUS_PROPERTY("Documentation", "as", get, 0, 0), /* not requested */
         SD_BUS_VTABLE_END,
 };
@@ -225,7 +214,6 @@ static sd_bus *serve_client(const Played *played, int fd) {
         sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0));
         sd_bus_add_object_vtable(bus, NULL, MANAGER_OBJECT, MANAGER_INTERFACE, manager_vtable,
                                  userdata);
-        sd_bus_add_fallback_vtable(bus, NULL, JOBS, JOB_INTERFACE, job_vtable, NULL, userdata);
         sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, UNIT_INTERFACE, unit_vtable, NULL, userdata);
         sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, SERVICE_INTERFACE, service_vtable, NULL,
                                    NULL);
@@ -277,12 +265,13 @@ static void *play(void *userdata) {
         return NULL;
 }
 
-static void begin_in(Played *played, const Tree *tree, Mood mood, const char *state,
+static void begin_in(Played *played, const Tree *tree, Mood mood, bool is_stopping,
                      const char *job_type) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *path = tree_path(tree, PATH_SYSTEMD_PRIVATE);
 
-        *played = (Played){.tree = tree, .mood = mood, .state = state, .job_type = job_type};
+        *played = (Played){
+                .tree = tree, .mood = mood, .is_stopping = is_stopping, .job_type = job_type};
         tree_write(tree, "/run/systemd/anything", ""); /* for its directory */
         assert_uint_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
         memcpy(address.sun_path, path, strlen(path) + 1);
@@ -294,7 +283,7 @@ static void begin_in(Played *played, const Tree *tree, Mood mood, const char *st
 }
 
 static void begin(Played *played, const Tree *tree, Mood mood) {
-        begin_in(played, tree, mood, NULL, NULL);
+        begin_in(played, tree, mood, false, NULL);
 }
 
 static void end(Played *played) {
@@ -497,24 +486,23 @@ TREE_TEST(mute_manager) {
 
 TREE_TEST(stop) {
         static const struct {
-                const char *state, *job_type;
+                bool is_stopping;
+                const char *job_type;
                 UnitStop expected;
         } cases[] = {
-                {"running", "stop", UNIT_STOP_FOR_GOOD},
-                {"degraded", "stop", UNIT_STOP_FOR_GOOD},
-                {"running", "restart", UNIT_STOP_RESTART},
-                {"running", "try-restart", UNIT_STOP_RESTART},
-                {"starting", "restart", UNIT_STOP_RESTART},
-                {"running", NULL, UNIT_STOP_ITSELF},
-                {"stopping", "stop", UNIT_STOP_HOST},
-                {"stopping", NULL, UNIT_STOP_HOST},
+                {false, "stop", UNIT_STOP_FOR_GOOD},
+                {false, "restart", UNIT_STOP_RESTART},
+                {false, "try-restart", UNIT_STOP_RESTART},
+                {false, NULL, UNIT_STOP_ITSELF},
+                {true, "stop", UNIT_STOP_HOST},
+                {true, NULL, UNIT_STOP_HOST},
         };
         Played played;
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
                 UnitStop stop = (UnitStop) 99;
 
-                begin_in(&played, tree, MOOD_KIND, cases[i].state, cases[i].job_type);
+                begin_in(&played, tree, MOOD_KIND, cases[i].is_stopping, cases[i].job_type);
                 int r = unit_stop_find(tree->root, "hugeplan.service", 20 * USEC_PER_SEC, &stop);
 
                 end(&played);
@@ -546,7 +534,7 @@ static bool has_guard_after(const Tree *tree, const char *unit, const char *resu
 static bool has_guard_after_job(const Tree *tree, const char *job_type, const char *result) {
         Played played;
 
-        begin_in(&played, tree, MOOD_KIND, "running", job_type);
+        begin_in(&played, tree, MOOD_KIND, false, job_type);
         bool has_guard = has_guard_after(tree, "hugeplan.service", result);
 
         end(&played);
@@ -566,7 +554,7 @@ TREE_TEST(guard_after_stop) {
         assert_true(has_guard_after_job(tree, NULL, "signal"));
         assert_true(has_guard_after_job(tree, NULL, NULL));
 
-        begin_in(&played, tree, MOOD_KIND, "stopping", "stop");
+        begin_in(&played, tree, MOOD_KIND, true, "stop");
         bool has_guard = has_guard_after(tree, "hugeplan.service", "success");
 
         end(&played);
