@@ -8,9 +8,17 @@
  * kernels before 5.16 and some of vendors (fs/hugetlbfs/inode.c), so hugeplan always sets it, too; kernel.shmmax (bytes of
  * one segment) and kernel.shmall (base pages of all). */
 
-#include "model/host_write.h"
 #include "plan/plan.h"
 #include "read/accounts.h"
+
+/* A write to a kernel file. */
+typedef struct HostWrite {
+        const char *path;
+        const char *value;  /* in the unit of the file */
+        const char *before; /* the file's current value; NULL: not known */
+} HostWrite;
+
+typedef VEC(HostWrite) HostWrites;
 
 /* The remedy if the group NAME_HUGETLB_GROUP is missing. */
 #define SHM_GROUP_REMEDY "run 'systemd-sysusers', then 'hugeplanctl reload'"
