@@ -20,12 +20,16 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
 /* journald ignores an entry of more than 1,024 fields: ENTRY_FIELD_COUNT_MAX. */
 enum { READY_ENTRIES_MAX = 10, READY_NAMES_MAX = 500 };
 
-/* Outside a service, entries go to standard error. */
-void journal_entry(const HistoryEntry *entry) {
+/* A message, and outside a service an entry, goes to standard error. */
+static void write_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (!log_is_journal() || !send_entry(arena, entry))
+        if (!entry->event || !log_is_journal() || !send_entry(arena, entry))
                 log_line((int) entry->level.value, "%s", entry->text);
+}
+
+void journal_listen(void *userdata UNUSED, const HistoryEntry *entry) {
+        write_entry(entry);
 }
 
 static void log_verdict(const StatusInstance *instance) {
@@ -47,7 +51,7 @@ static void log_verdict(const StatusInstance *instance) {
         };
 
         *vec_push(arena, &entry.instances) = instance->name;
-        journal_entry(&entry);
+        write_entry(&entry);
 }
 
 /* After a start many instances become ready at once: one entry for up to READY_NAMES_MAX of them. */
@@ -58,7 +62,7 @@ static void log_many_ready(const SourceNames *ready) {
                 SourceNames some = {.items = ready->items + i,
                                     .n = MIN(ready->n - i, (size_t) READY_NAMES_MAX)};
 
-                journal_entry(&(HistoryEntry){
+                write_entry(&(HistoryEntry){
                         .level = HISTORY_NUMBER(LOG_INFO),
                         .event = verdict_name(VERDICT_READY),
                         .kind = verdict_name(VERDICT_READY),
@@ -71,7 +75,7 @@ static void log_many_ready(const SourceNames *ready) {
 static void log_diag(const Diag *diag) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        journal_entry(&(HistoryEntry){
+        write_entry(&(HistoryEntry){
                 .level = HISTORY_NUMBER((uint64_t) log_level_of(diag->severity)),
                 .event = history_events[HISTORY_PROBLEM].name,
                 .kind = diag->id,

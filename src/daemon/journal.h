@@ -6,8 +6,8 @@
 #include "status/history.h"
 #include "status/status.h"
 
-/* ENTRY, with the message identifier of its kind. */
-void journal_entry(const HistoryEntry *entry);
+/* Writes what the keeper reports (KeeperListener). */
+void journal_listen(void *userdata, const HistoryEntry *entry);
 
 typedef struct Said {
         const char *instance;

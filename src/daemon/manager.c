@@ -333,7 +333,7 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
         manager->root = root;
         manager->loop = loop;
         manager->listener = listener;
-        manager->keeper = keeper_new(root, watch_log, &manager->watch);
+        manager->keeper = keeper_new(root, journal_listen, NULL);
         manager->watch = (Watch){root, loop, manager->keeper, on_watch, manager};
         manager->units =
                 (Units){root, loop, manager->keeper, log_news, manager, .on_reread = on_reread};

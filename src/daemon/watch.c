@@ -8,7 +8,6 @@
 #include "base/index.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "daemon/journal.h"
 #include "host/unit_cgroup.h"
 #include "model/names.h"
 #include "runtime/clock.h"
@@ -37,45 +36,6 @@ static const uint64_t pause_min_usec = 100 * USEC_PER_MSEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
-
-/* ---- what is told ---- */
-
-void watch_log(void *userdata, const KeeperEvent *event) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Watch *watch = userdata;
-        const HistoryFigures *figures = &event->figures;
-        HistoryEntry entry = {
-                .level = HISTORY_NUMBER((uint64_t) event->level),
-                .event = history_events[event->what].name,
-                .kind = event->id ? event->id : history_events[event->what].kind,
-                .text = event->text,
-                .figures = *figures,
-        };
-
-        if (event->what == HISTORY_NONE) {
-                log_line(event->level, "%s", event->text);
-                return;
-        }
-        /* The instances that have pages in the pool, or would have if it had not come out short. */
-        if (figures->node.is_known) {
-                unsigned node = (unsigned) figures->node.value;
-                const Plan *plan = keeper_look(watch->keeper)->plan;
-
-                ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
-                        bool has = node_pages_find(instance->grants, instance->n_grants, node);
-                        bool would = event->what == HISTORY_SHORT &&
-                                     instance->pages_granted < instance->pages_wanted &&
-                                     id_set_has(&instance->demand->nodes, node);
-
-                        if ((has || would) &&
-                            instance->page_size_bytes == figures->page_size_bytes.value)
-                                *vec_push(arena, &entry.instances) = instance->demand->config->name;
-                }
-        }
-        if (event->instance)
-                *vec_push(arena, &entry.instances) = event->instance;
-        journal_entry(&entry);
-}
 
 /* ---- looking again ---- */
 

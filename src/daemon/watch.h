@@ -85,6 +85,3 @@ void watch_expect_repair(Watch *watch);
 
 /* Whether a look at the host is pending after a change. */
 bool watch_is_settling(const Watch *watch);
-
-/* Logs an event of the keeper, with the source of the setting that explains it; USERDATA is a Watch. */
-void watch_log(void *userdata, const KeeperEvent *event);

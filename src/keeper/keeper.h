@@ -20,18 +20,10 @@
 
 typedef struct Keeper Keeper;
 
-typedef struct KeeperEvent {
-        int level; /* a priority of syslog(3) */
-        HistoryEvent what;
-        const char *id;       /* of a problem or reason; NULL: of none */
-        const char *instance; /* NULL: of none */
-        const char *text;
-        HistoryFigures figures;
-} KeeperEvent;
+/* Gets what is to be logged; without an event it is a message only. */
+typedef void (*KeeperListener)(void *userdata, const HistoryEntry *entry);
 
-typedef void (*KeeperListener)(void *userdata, const KeeperEvent *event);
-
-/* ROOT must outlive the keeper. The keeper reports events to LISTENER during the calls below. */
+/* ROOT must outlive the keeper. The keeper reports to LISTENER during the calls below. */
 Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata);
 Keeper *keeper_free(Keeper *keeper); /* takes NULL; returns NULL */
 

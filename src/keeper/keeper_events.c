@@ -16,11 +16,9 @@ void keeper_report(const Keeper *keeper, int level, const char *id, const char *
         va_list arguments;
 
         va_start(arguments, format);
-        keeper_report_event(keeper,
-                            &(KeeperEvent){.level = level,
-                                           .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
-                                           .id = id,
-                                           .text = arena_vprintf(arena, format, arguments)});
+        keeper_report_event(
+                keeper, level, id ? HISTORY_PROBLEM : HISTORY_NONE,
+                (HistoryEntry){.kind = id, .text = arena_vprintf(arena, format, arguments)});
         va_end(arguments);
 }
 
@@ -33,37 +31,33 @@ void keeper_report_diag(const Keeper *keeper, const Diag *diag) {
 
 void keeper_report_start(const Keeper *keeper, const PlanInstance *planned, const Reason *refusal) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const InstanceConfig *config = planned->demand->config;
+        const char *name = planned->demand->config->name;
         const char *pages = arena_printf(arena, "%s pages of %s",
                                          format_count(arena, planned->pages_granted),
                                          format_page_size(arena, planned->page_size_bytes));
-        KeeperEvent event = {
-                .level = refusal ? LOG_WARNING : LOG_INFO,
-                .what = refusal ? HISTORY_GATE_REFUSED : HISTORY_GATE_PASSED,
-                .instance = config->name,
-                .text = refusal ? arena_printf(arena, "%s: its start is refused: %s", config->name,
+        HistoryEntry entry = {
+                .instances = {&name, 1, 1},
+                .text = refusal ? arena_printf(arena, "%s: its start is refused: %s", name,
                                                refusal->text)
-                                : arena_printf(arena, "%s: may start with %s", config->name,
+                                : arena_printf(arena, "%s: may start with %s", name,
                                                planned->page_size_bytes > 0 ? pages
                                                                             : "no huge pages"),
-                .figures = {.page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
-                            .pages = HISTORY_NUMBER(planned->pages_granted),
-                            .pages_wanted = HISTORY_NUMBER(planned->pages_wanted)},
         };
 
-        if (planned->page_size_bytes == 0)
-                event.figures = (HistoryFigures){};
-
-        keeper_report_event(keeper, &event);
+        if (planned->page_size_bytes > 0)
+                entry.figures = (HistoryFigures){
+                        .page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
+                        .pages = HISTORY_NUMBER(planned->pages_granted),
+                        .pages_wanted = HISTORY_NUMBER(planned->pages_wanted)};
+        keeper_report_event(keeper, refusal ? LOG_WARNING : LOG_INFO,
+                            refusal ? HISTORY_GATE_REFUSED : HISTORY_GATE_PASSED, entry);
 }
 
 void keeper_report_size(const Keeper *keeper, const char *instance, const PageCount *count,
                         uint64_t pages_before) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        KeeperEvent event = {
-                .level = LOG_INFO,
-                .what = HISTORY_LEARNED,
-                .instance = instance,
+        const HistoryEntry entry = {
+                .instances = {&instance, 1, 1},
                 .text = arena_printf(arena,
                                      "%s: was determined to need %s pages of %s (before: %s)",
                                      instance, format_count(arena, count->pages),
@@ -74,15 +68,14 @@ void keeper_report_size(const Keeper *keeper, const char *instance, const PageCo
                             .pages_wanted = HISTORY_NUMBER(count->pages)},
         };
 
-        keeper_report_event(keeper, &event);
+        keeper_report_event(keeper, drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
+                            HISTORY_DRIFT, entry);
 }
 
 void keeper_report_drift(const Keeper *keeper, const Drift *drift) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        KeeperEvent event = {
-                .level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
-                .what = HISTORY_DRIFT,
-                .id = problem_id(PROBLEM_DRIFT),
+        HistoryEntry entry = {
+                .kind = problem_id(PROBLEM_DRIFT),
                 .text = arena_printf(arena, "drift: %s%s", drift_format(arena, drift),
                                      drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_HOST
                                              ? "; 'hugeplanctl check' lists what may set it"
@@ -90,11 +83,11 @@ void keeper_report_drift(const Keeper *keeper, const Drift *drift) {
         };
 
         if (drift->kind != DRIFT_HOST)
-                event.figures = (HistoryFigures){
+                entry.figures = (HistoryFigures){
                         .node = HISTORY_NUMBER(drift->node),
                         .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
                         .pages_before = HISTORY_NUMBER(drift->expected_pages),
                         .pages = HISTORY_NUMBER(drift->found_pages),
                 };
-        keeper_report_event(keeper, &event);
+        keeper_report_event(keeper, LOG_INFO, HISTORY_LEARNED, entry);
 }

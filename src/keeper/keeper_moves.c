@@ -138,9 +138,7 @@ void keeper_report_moves(Keeper *keeper) {
                 }
                 if (was_reported || what == HISTORY_NONE)
                         continue;
-                const KeeperEvent event = {
-                        .level = is_short ? LOG_WARNING : LOG_INFO,
-                        .what = what,
+                const HistoryEntry entry = {
                         .text = describe_move(arena, move, what),
                         .figures = {.node = HISTORY_NUMBER(move->node),
                                     .page_size_bytes = HISTORY_NUMBER(move->page_size_bytes),
@@ -149,6 +147,6 @@ void keeper_report_moves(Keeper *keeper) {
                                     .pages_wanted = {move->wanted_pages > 0, move->wanted_pages}},
                 };
 
-                keeper_report_event(keeper, &event);
+                keeper_report_event(keeper, is_short ? LOG_WARNING : LOG_INFO, what, entry);
         }
 }

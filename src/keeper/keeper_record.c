@@ -195,9 +195,7 @@ void keeper_set_host(Keeper *keeper, const HostPlan *plan) {
                         *vec_push(arena, &texts) =
                                 arena_printf(arena, "%s is now %s", write->path, write->value);
         VEC_FOREACH(text, &texts)
-                keeper_report_event(
-                        keeper,
-                        &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = *text});
+                keeper_report_event(keeper, LOG_INFO, HISTORY_SET, (HistoryEntry){.text = *text});
 }
 
 void keeper_guard_pool(const Keeper *keeper) {

@@ -155,7 +155,8 @@ static inline bool keeper_has_started(const Keeper *keeper) {
 
 /* ---- keeper_events.c ---- */
 
-void keeper_report_event(const Keeper *keeper, const KeeperEvent *event);
+/* Reports ENTRY as WHAT: sets its event, its kind if that is NULL, and of a pool the instances. */
+void keeper_report_event(const Keeper *keeper, int level, HistoryEvent what, HistoryEntry entry);
 
 /* ID is that of a problem or reason; NULL: none. */
 void keeper_report(const Keeper *keeper, int level, const char *id, const char *format, ...)

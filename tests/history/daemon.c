@@ -11,11 +11,11 @@
 
 enum { ROUNDS_MAX = 20 };
 
-static void on_event(void *userdata, const KeeperEvent *event) {
+static void on_event(void *userdata, const HistoryEntry *entry) {
         History *history = userdata;
 
-        if (event->level <= 5 /* LOG_NOTICE */)
-                trace(history, "        hugepland: %s", event->text);
+        if (entry->level.value <= 5 /* LOG_NOTICE */)
+                trace(history, "        hugepland: %s", entry->text);
 }
 
 /* ---- writing ---- */

@@ -33,7 +33,7 @@ LIMITS = {
 }
 # The rooms whose structs are kept from one event to the next, except for those that live for one call.
 STATEFUL_ROOMS = ("keeper", "daemon", "ipc")
-FOR_A_CALL = {"Gate", "GateView", "Look", "PoolMove", "KeeperEvent", "HistoryFigures"}
+FOR_A_CALL = {"Gate", "GateView", "Look", "PoolMove", "HistoryFigures"}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STRUCT = re.compile(r"\bstruct (\w+) \{\n(.*?)\n\}", re.DOTALL)
 ENUM = re.compile(r"\benum(?: \w+)? \{[^{}]*\}")

@@ -60,11 +60,11 @@ static void require(const Host *host, bool holds, const char *why) {
         exit(1);
 }
 
-static void listen(void *userdata, const KeeperEvent *event) {
+static void listen(void *userdata, const HistoryEntry *entry) {
         Host *host = userdata;
 
-        if (event->level <= 4 /* LOG_WARNING */)
-                text_printf(&host->reported, "%s\n", event->text ? event->text : "drift");
+        if (entry->level.value <= 4 /* LOG_WARNING */)
+                text_printf(&host->reported, "%s\n", entry->text ? entry->text : "drift");
 }
 
 /* Called after every change. */

@@ -130,13 +130,16 @@ size_t count(const Text *text, const char *needle) {
         return n;
 }
 
-static void listen(void *userdata, const KeeperEvent *event) {
+static void listen(void *userdata, const HistoryEntry *entry) {
         Play *play = userdata;
 
-        text_printf(event->level <= LOG_WARNING ? &play->warnings : &play->notices, "%s%s\n",
-                    event->instance ? event->instance : "", event->text);
-        if (event->figures.node.is_known)
-                play->moved = event->figures;
+        bool is_of_pool = entry->figures.node.is_known;
+
+        text_printf(entry->level.value <= LOG_WARNING ? &play->warnings : &play->notices, "%s%s\n",
+                    entry->instances.n > 0 && !is_of_pool ? entry->instances.items[0] : "",
+                    entry->text);
+        if (is_of_pool)
+                play->moved = entry->figures;
 }
 
 void write_config(const Play *play, const char *name, const char *lines) {
