@@ -221,6 +221,7 @@ static Reason let_start(Keeper *keeper, GateView *view, const Status *status,
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked, use);
 
         view->status = NULL;
+        keeper->known.is_new = false;
         starts_forget(&keeper->starts, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
@@ -454,7 +455,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         if (!view->status) {
                 arena_free(view->arena);
                 view->arena = arena_new();
-                view->status = keeper_judge_by(keeper, view->arena, false, NULL, seen);
+                view->status = keeper_judge_by(keeper, view->arena, false, seen);
         }
         *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)

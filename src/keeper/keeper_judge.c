@@ -74,12 +74,10 @@ static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
         return status;
 }
 
-Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
-                        const Look *seen) {
+Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, const Look *seen) {
         LookInput look_input = keeper_look_input(keeper);
 
         look_input.known = keeper->known.look->topology;
-        look_input.used = used;
         look_input.seen = seen;
         Look *look = look_at_host(arena, &look_input);
         const ReadFault *fault = look->fault.error < 0 ? &look->fault : &keeper->known.fault;
@@ -112,12 +110,12 @@ Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, Ho
 }
 
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
-        return keeper_judge_by(keeper, arena, is_retrying, NULL, NULL);
+        return keeper_judge_by(keeper, arena, is_retrying, NULL);
 }
 
 Status *keeper_judge_round(Keeper *keeper, Arena *arena, bool is_retrying) {
-        HostUse *used = keeper->known.is_new ? keeper->known.look->use : NULL;
+        const Look *seen = keeper->known.is_new ? keeper->known.look : NULL;
 
         keeper->known.is_new = false;
-        return keeper_judge_by(keeper, arena, is_retrying, used, NULL);
+        return keeper_judge_by(keeper, arena, is_retrying, seen);
 }

@@ -118,8 +118,8 @@ struct Keeper {
         struct {
                 KnownStage stage;
                 Arena *arena;
-                Look *look;      /* with the ledger, which changes between two looks */
-                bool is_new;     /* made at the end of a round that was not judged yet */
+                Look *look; /* with the ledger, which changes between two looks */
+                bool is_new; /* made at the end of a round that was not judged, and no unit was let start since */
                 bool is_unsaved; /* the ledger has changes that are not on disk, */
                 int save_error;  /* because the last attempt to store it failed; 0: it did not */
                 /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
@@ -226,9 +226,8 @@ void keeper_forget_refused(Keeper *keeper, uint64_t now_usec);
 
 /* ---- keeper_judge.c ---- */
 
-/* keeper_judge() by what is known already, see LookInput; NULL: by fresh counts and units. */
-Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, HostUse *used,
-                        const Look *seen);
+/* keeper_judge() by the counts and units of SEEN; NULL: by fresh ones. */
+Status *keeper_judge_by(const Keeper *keeper, Arena *arena, bool is_retrying, const Look *seen);
 
 /* ---- keeper_record.c ---- */
 

@@ -46,13 +46,8 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                         if (!starting->is_refused)
                                 ledger_end(look->ledger, starting->unit, starting->run,
                                            starting->instance);
-        if (seen)
-                look->use = seen->use;
-        else if (input->used &&
-                 host_use_is_current(root, input->used, input->known, look->topology))
-                look->use = input->used;
-        else
-                look->use = host_use_read(root, arena, input->config, look->ledger, look->topology);
+        look->use = seen ? seen->use
+                         : host_use_read(root, arena, input->config, look->ledger, look->topology);
         look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
         look->fault = root_fault(root, arena);
         if (look->topology->has_no_sysfs)

@@ -27,7 +27,6 @@ typedef struct LookInput {
         const PlanStartings *starting; /* NULL: none */
         bool is_reload;                /* plan as a reload does (plan/boot_guard.h) */
         const Topology *known; /* constant parts are taken from it; NULL: everything is read */
-        HostUse *used;         /* with KNOWN: reused if the counts are unchanged; NULL: read */
         const Look *seen;      /* its counts and units are current, the caller knows; NULL: read */
         /* figures_derive(), with GATHERER, for callers that may read the databases' files: unknown sizes are derived
          * from them each time, because they may not be mounted early in boot. NULL: sizes are not derived. */
