@@ -199,8 +199,8 @@ void keeper_begin_gate(Keeper *keeper, Gate *gate);
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason);
 
-/* The time to wait of GATE is over: its start is refused for REASON. To be followed by keeper_end_gates(). */
-void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason);
+/* The time to wait of GATE is over: its start is refused for REASON, which is stored. */
+void keeper_time_out_gate(Keeper *keeper, const Gate *gate, const Reason *reason);
 
 /* The caller of GATE has no answer and waits no longer: its start is over, or goes on without hugeplan. */
 void keeper_abandon_gate(Keeper *keeper, const Gate *gate);

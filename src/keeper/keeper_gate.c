@@ -291,8 +291,7 @@ void keeper_abandon_gate(Keeper *keeper, const Gate *gate) {
 }
 
 /* Refuses the start and records that. Queries are not refused here, because they must not end a start. */
-static GateAnswer refuse(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
-        view->status = NULL;
+static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
         keeper_abandon_gate(keeper, gate);
         if (!keeper_was_refused(keeper, gate->instance, gate->run))
                 keeper_report_start(keeper, plan_find(keeper->known.look->plan, gate->instance),
@@ -404,7 +403,10 @@ static GateAnswer judge_gate(Keeper *keeper, GateView *view, Gate *gate, bool ma
                 *ret_reason = let_start(keeper, view, status, planned, gate, lack);
         if (may_start && ret_reason->kind == REASON_NONE)
                 return GATE_PASS;
-        return gate->is_starting ? refuse(keeper, view, gate, ret_reason) : GATE_REFUSE;
+        if (!gate->is_starting)
+                return GATE_REFUSE;
+        view->status = NULL;
+        return refuse(keeper, gate, ret_reason);
 }
 
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
@@ -463,9 +465,11 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         return judge_gate(keeper, view, gate, may_try, ret_instance, ret_reason);
 }
 
-void keeper_time_out_gate(Keeper *keeper, GateView *view, const Gate *gate, const Reason *reason) {
-        if (gate->has_begun && plan_find(keeper->known.look->plan, gate->instance))
-                refuse(keeper, view, gate, reason);
+void keeper_time_out_gate(Keeper *keeper, const Gate *gate, const Reason *reason) {
+        if (!gate->has_begun || !plan_find(keeper->known.look->plan, gate->instance))
+                return;
+        refuse(keeper, gate, reason);
+        keeper_save(keeper);
 }
 
 void keeper_end_gates(Keeper *keeper, GateView *view) {

@@ -202,8 +202,7 @@ void keeper_abandon_gate(Keeper *keeper UNUSED, const Gate *gate) {
         require(gate->has_begun);
 }
 
-void keeper_time_out_gate(Keeper *keeper, GateView *view UNUSED, const Gate *gate,
-                          const Reason *reason) {
+void keeper_time_out_gate(Keeper *keeper, const Gate *gate, const Reason *reason) {
         require(config_find(keeper->config, gate->instance) && reason->text);
 }
 

@@ -441,7 +441,7 @@ static GateAnswer try_now(const History *history, GateView *view, Gate *gate,
 
         if (answer != GATE_PENDING)
                 return answer;
-        keeper_time_out_gate(history->keeper, view, gate, ret_reason);
+        keeper_time_out_gate(history->keeper, gate, ret_reason);
         return GATE_REFUSE;
 }
 

@@ -106,10 +106,8 @@ static void on_gate_timeout(void *userdata) {
                                       ? instance->reason
                                       : (Reason){.text = "it was not decided in time"};
         VarlinkCall *call = client->call;
-        GateView view = {};
 
-        keeper_time_out_gate(client->manager->keeper, &view, &client->wait.gate, &reason);
-        keeper_end_gates(client->manager->keeper, &view);
+        keeper_time_out_gate(client->manager->keeper, &client->wait.gate, &reason);
         json_t *parameters = json_pack("{ss ss ss?}", "instance", client->instance, "reason",
                                        reason.text, "remedy", reason.remedy);
 
