@@ -21,7 +21,7 @@ typedef struct Job {
 static int store_file(const Root *root, Arena *arena UNUSED, void *argument) {
         const Job *job = argument;
 
-        return learned_file_store(root, &job->file);
+        return root_store_file(root, job->file.path, job->file.text);
 }
 
 /* A failure is logged once until a write succeeds. */

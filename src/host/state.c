@@ -110,7 +110,3 @@ LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Lea
                 .text = learned_format(arena, instance, learned, learned_time(arena)),
         };
 }
-
-int learned_file_store(const Root *root, const LearnedFile *file) {
-        return root_store_file(root, file->path, file->text);
-}

@@ -38,11 +38,8 @@ typedef struct LearnedFile {
         const char *path, *text;
 } LearnedFile;
 
-/* Returns the file to be written, in ARENA. */
+/* Returns the file, to be written by root_store_file(), in ARENA. */
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned);
-
-/* Writes FILE whole to disk. Returns a negative errno. In any thread. */
-int learned_file_store(const Root *root, const LearnedFile *file);
 
 /* Returns the present time as people write it. */
 char *learned_time(Arena *arena);

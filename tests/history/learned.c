@@ -20,7 +20,7 @@ static void store(History *history, Arena *arena, const InstanceConfig *instance
         if (learned_is_kept(instance, learned))
                 return;
         trace(history, "      %s", learned_describe(arena, instance, learned));
-        learned_file_store(history->root, &file);
+        root_store_file(history->root, file.path, file.text);
 }
 
 /* A rule's size is what the server takes, or a little more; its settings have changed when the size has. */

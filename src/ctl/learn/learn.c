@@ -246,7 +246,7 @@ static const char *keep(Command *command, const Lesson *lesson, const Learned *l
                 return NULL;
         const LearnedFile file = learned_file(arena, lesson->instance, learned);
 
-        r = learned_file_store(command->root, &file);
+        r = root_store_file(command->root, file.path, file.text);
         return r < 0 ? strerror(-r) : NULL;
 }
 
@@ -397,7 +397,7 @@ static bool look_while_it_runs(Command *command, const Config *config, const cha
                 return true;
         const LearnedFile file = learned_file(arena, instance, &learned);
         const char *path = root_path(arena, command->root, file.path);
-        int r = learned_file_store(command->root, &file);
+        int r = root_store_file(command->root, file.path, file.text);
 
         if (r < 0)
                 log_line(

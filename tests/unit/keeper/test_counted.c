@@ -38,7 +38,7 @@ static const char *counted(Play *play, unsigned seconds) {
         assert_text(seen->unit, "a.service");
         const LearnedFile file = learned_file(play->tree->arena, one->instance, &one->learned);
 
-        assert_int_equal(learned_file_store(play->tree->root, &file), 0);
+        assert_int_equal(root_store_file(play->tree->root, file.path, file.text), 0);
         return arena_printf(play->tree->arena, "%" PRIu64 "%s of %" PRIu64 " %s",
                             page_counts_find(&seen->pages, 2 * MIB), seen->is_exact ? " exact" : "",
                             page_counts_find(&seen->base, 2 * MIB),
