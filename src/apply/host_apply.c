@@ -32,8 +32,6 @@ int host_writes_apply(const Root *root, const HostWrites *writes, const char **r
 
 /* ---- the guard ---- */
 
-enum { GUARD_BYTES_MAX = 4096 };
-
 char *guard_text(Arena *arena, uint64_t pages) {
         return arena_printf(
                 arena,
@@ -49,12 +47,10 @@ char *guard_text(Arena *arena, uint64_t pages) {
 int guard_write(const Root *root, uint64_t pages) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *text = guard_text(arena, pages);
-        char *there;
 
-        if (root_read_file(root, arena, PATH_SYSCTL_GUARD, GUARD_BYTES_MAX, &there, NULL) == 0 &&
-            text_equals(there, text))
-                return 0;
-        return root_write_file(root, PATH_SYSCTL_GUARD, text);
+        return root_has_text(root, PATH_SYSCTL_GUARD, text)
+                       ? 0
+                       : root_write_file(root, PATH_SYSCTL_GUARD, text);
 }
 
 int guard_remove(const Root *root) {

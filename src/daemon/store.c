@@ -6,7 +6,6 @@
 #include "model/names.h"
 #include "runtime/log.h"
 
-#include <errno.h>
 #include <string.h>
 
 typedef struct Job {
@@ -62,8 +61,6 @@ uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learn
 
 /* ---- logins ---- */
 
-enum { LIMITS_BYTES_MAX = 1 << 20 };
-
 /* Only on hosts where PAM sets limits for logins. */
 static int store_limits(const Root *root, Arena *arena UNUSED, void *text) {
         if (!text)
@@ -90,7 +87,6 @@ static void on_limits_stored(void *userdata, int error, const void *text) {
 void login_limits_follow(LoginLimits *limits, const Keeper *keeper) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Look *look = keeper_look(keeper);
-        char *present = NULL;
 
         /* The owners are not known. */
         if (limits->is_under_way || look->fault.error < 0 || look->config->fault.error < 0 ||
@@ -99,10 +95,9 @@ void login_limits_follow(LoginLimits *limits, const Keeper *keeper) {
                       instance->refusal))
                 return;
         char *text = limits_pam_text(arena, look->config, look->plan);
-        int r = root_read_file(limits->root, arena, PATH_PAM_LIMITS, LIMITS_BYTES_MAX, &present,
-                               NULL);
 
-        if (r == -ENOENT ? !text : text && text_equals(present, text))
+        if (text ? root_has_text(limits->root, PATH_PAM_LIMITS, text)
+                 : !root_exists(limits->root, PATH_PAM_LIMITS))
                 return;
         limits->is_under_way = true;
         disk_do(limits->disk, TAKE_PTR(arena), store_limits, text, on_limits_stored, limits);

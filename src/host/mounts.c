@@ -166,12 +166,10 @@ static const Diag *find_problem(const Root *root, Arena *arena, const MountTable
         const MountSight sight = look(root, arena, table, unit);
         const Diag *found = mount_obstacle(arena, unit, &sight);
         const char *path = arena_printf(arena, PATH_GENERATOR_LATE "/%s", unit->name);
-        char *text = NULL;
 
         if (found)
                 return found;
-        if (root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
-            text_equals(text, unit->text))
+        if (root_has_text(root, path, unit->text))
                 return mount_difference(arena, unit, &sight);
         Diag missing = problem_of(PROBLEM_DROPIN_MISSING, path, "run 'systemctl daemon-reload'");
 

@@ -60,7 +60,16 @@ ReadFault root_any_fault(const Root *root, Arena *arena);
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size);
 
-/* The same, if JUDGE, which gets the file's status before the file is opened, returns 0; otherwise returns JUDGE's
+/* Returns whether PATH is a regular file with exactly this TEXT. */
+static inline bool root_has_text(const Root *root, const char *path, const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *present;
+
+        return root_read_file(root, arena, path, strlen(text), &present, NULL) == 0 &&
+               strcmp(present, text) == 0;
+}
+
+/* The same as root_read_file(), if JUDGE, which gets the file's status before the file is opened, returns 0; otherwise returns JUDGE's
  * negative errno. */
 typedef int (*RootJudge)(void *userdata, const struct stat *st);
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,

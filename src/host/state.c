@@ -82,10 +82,14 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
         return root_store_file(root, PATH_BOOT_COUNT, text_string(&both));
 }
 
+/* A file that is the same stays: its directory is that of the configuration, which is read again after a change. */
 int boot_proven_save(const Root *root, const BootGuard *guard) {
         json_t *json = boot_proven_to_json(guard);
         char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = text ? root_store_file(root, PATH_BOOT_PROVEN, text) : -ENOMEM;
+        int r = !text ? -ENOMEM
+                : root_has_text(root, PATH_BOOT_PROVEN, text)
+                        ? 0
+                        : root_store_file(root, PATH_BOOT_PROVEN, text);
 
         memory_free(text);
         json_decref(json);

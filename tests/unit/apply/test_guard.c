@@ -3,6 +3,7 @@
 /* The guard against systemd-sysctl on disk. */
 
 #include "apply/host_apply.h"
+#include "host/state.h"
 #include "support/testing.h"
 
 #include "model/names.h"
@@ -36,6 +37,22 @@ TREE_TEST(not_written_again) {
 
         assert_int_equal(guard_write(tree->root, 300), 0);
         assert_text(root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD), before);
+}
+
+/* Nor do proven pages, beside which the configuration is: it would be read again. */
+TREE_TEST(proven_not_written_again) {
+        BootGuard guard = {.boot_id = ""};
+
+        *vec_push(tree->arena, &guard.proven) = (ProvenInstance){"pg", 2 * MIB, 100};
+        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        const char *before = root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN);
+
+        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        assert_text(root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN), before);
+        guard.proven.items[0].pages = 99;
+        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        assert_string_not_equal(root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN), before);
+        assert_int_equal(boot_guard_load(tree->root, tree->arena)->proven.items[0].pages, 99);
 }
 
 /* A failure to remove the file is reported, because the file would apply at the next boot. */

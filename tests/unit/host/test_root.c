@@ -200,6 +200,14 @@ TREE_TEST(write_is_atomic) {
         assert_int_equal(names.n, 1);
 }
 
+TREE_TEST(has_text) {
+        tree_write(tree, "/f", "text");
+        assert_true(root_has_text(tree->root, "/f", "text"));
+        assert_false(root_has_text(tree->root, "/f", "tex"));
+        assert_false(root_has_text(tree->root, "/f", "texts"));
+        assert_false(root_has_text(tree->root, "/none", ""));
+}
+
 TREE_TEST(identity) {
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
         const char *before;
