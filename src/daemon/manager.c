@@ -81,14 +81,11 @@ bool manager_is_retrying(const Manager *manager) {
         return loop_is_set(&manager->rounds.retry) || watch_is_settling(&manager->watch);
 }
 
-/* IS_UNREAD: systemd has not read the units of FILES yet. */
-static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files,
-                     bool *ret_is_unread) {
+static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files) {
         const Config *config = keeper_config(manager->keeper);
         bool is_retrying = manager_is_retrying(manager);
         Status *status = is_end ? keeper_judge_round(manager->keeper, arena, is_retrying)
                                 : keeper_judge(manager->keeper, arena, is_retrying);
-        size_t n = status->problems.list.n;
 
         if (status->wants_round)
                 watch_look_soon(&manager->watch);
@@ -99,29 +96,23 @@ static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *
                 mounts_of(manager->root, arena, config, keeper_look(manager->keeper)->topology);
 
         dropin_check(manager->root, &dropins, &status->problems);
-        *ret_is_unread = status->problems.list.n > n;
         mounts_check(manager->root, &mounts, &status->problems);
         units_judge(&manager->units, arena, files, &status->problems);
         return status;
 }
 
 Status *manager_judge(Manager *manager, Arena *arena) {
-        bool is_unread;
-
-        return judge(manager, arena, false, manager_files(manager), &is_unread);
+        return judge(manager, arena, false, manager_files(manager));
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
-        PendingInput pending = {.files = manager_files(manager)};
-        Diags found = diags_in(arena);
+        const Config *files = manager_files(manager);
 
         units_refresh(&manager->units);
-        Status *status = judge(manager, arena, false, pending.files, &pending.is_unread);
+        Status *status = judge(manager, arena, false, files);
 
-        pending.running = status;
-        if (pending.files != keeper_config(manager->keeper))
-                pending_judge(arena, &pending, &found);
-        diags_add_all(&status->problems, &found);
+        if (files != keeper_config(manager->keeper))
+                pending_judge(files, status);
         return status;
 }
 
@@ -177,7 +168,6 @@ static void on_retry(void *userdata) {
 static void end_round(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         uint64_t delay = manager->rounds.retry_delay_usec;
-        bool is_unread;
 
         manager->rounds.ended_usec = clock_now_usec();
         if (manager->rounds.reload != RELOADS_NONE) {
@@ -197,7 +187,7 @@ static void end_round(Manager *manager) {
                 return;
         if (manager->units.answer.is_expired)
                 units_refresh(&manager->units);
-        Status *status = judge(manager, arena, true, manager_files(manager), &is_unread);
+        Status *status = judge(manager, arena, true, manager_files(manager));
 
         logged_update(&manager->notice.logged, status);
         notify_ready(manager, status);

@@ -6,14 +6,15 @@
 
 /* ---- mistakes ---- */
 
-static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *problems) {
+static void judge_mistakes(const Config *files, Diags *problems) {
+        Arena *arena = problems->arena;
         const Diag *first = NULL;
         Text refused = text_in(arena);
         size_t n = 0;
 
-        VEC_FOREACH(problem, &input->files->problems.list) {
+        VEC_FOREACH(problem, &files->problems.list) {
                 if (problem->severity != SEVERITY_ERROR ||
-                    VEC_ANY(known, &input->running->problems.list,
+                    VEC_ANY(known, &problems->list,
                             text_equals(known->id, problem->id) &&
                                     text_equals(known->file, problem->file) &&
                                     known->line == problem->line &&
@@ -25,7 +26,7 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
         if (!first)
                 return;
         /* At the next boot, instances with a mistake in their files are refused. */
-        ARRAY_FOREACH(instance, input->files->instances, input->files->n_instances)
+        ARRAY_FOREACH(instance, files->instances, files->n_instances)
                 if (instance->refusal)
                         text_add_item(&refused, instance->name);
         diags_report(
@@ -47,9 +48,12 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
 
 /* ---- changes ---- */
 
-static void judge_changes(Arena *arena, const PendingInput *input, Diags *problems) {
-        const Config *files = input->files;
-        const Status *running = input->running;
+static bool has_problem(const Status *status, ProblemKind kind) {
+        return VEC_ANY(problem, &status->problems.list, text_equals(problem->id, problem_id(kind)));
+}
+
+static void judge_changes(const Config *files, Status *running) {
+        Arena *arena = running->problems.arena;
         Text lists[] = {text_in(arena), text_in(arena), text_in(arena)}, text = text_in(arena);
         static const char *const titles[] = {"added", "changed", "removed"};
 
@@ -77,27 +81,22 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                 text_printf(&text, "%schanged: [Host]", text.length > 0 ? "; " : "");
         if (text.length == 0)
                 return;
-        diags_report(problems,
+        diags_report(&running->problems,
                      problem_of(PROBLEM_RELOAD_PENDING, NULL,
-                                input->is_unread
+                                has_problem(running, PROBLEM_DROPIN_MISSING)
                                         ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
                                         : "run 'hugeplanctl reload'"),
                      "these files have changed since hugepland read them; %s", text_string(&text));
 }
 
-static bool has_problem(const Status *running, ProblemKind kind) {
-        return VEC_ANY(problem, &running->problems.list,
-                       text_equals(problem->id, problem_id(kind)));
-}
-
-void pending_judge(Arena *arena, const PendingInput *input, Diags *problems) {
-        judge_mistakes(arena, input, problems);
+void pending_judge(const Config *files, Status *status) {
+        judge_mistakes(files, &status->problems);
         /* After a refused reload the status has the reason; other changes have to wait until that is fixed. */
-        if (has_problem(input->running, PROBLEM_RELOAD_REFUSED) ||
-            (has_problem(input->running, PROBLEM_CONFIG_REJECTED) &&
-             diags_count(&input->files->problems, SEVERITY_ERROR) > 0))
+        if (has_problem(status, PROBLEM_RELOAD_REFUSED) ||
+            (has_problem(status, PROBLEM_CONFIG_REJECTED) &&
+             diags_count(&files->problems, SEVERITY_ERROR) > 0))
                 return;
-        judge_changes(arena, input, problems);
+        judge_changes(files, status);
 }
 
 /* ---- falls ---- */

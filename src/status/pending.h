@@ -7,17 +7,11 @@
 
 #include "status/status.h"
 
-typedef struct PendingInput {
-        const Status *running; /* of the configuration in force, with its problems */
-        const Config *files;   /* the files as they are now, with their problems */
-        bool is_unread;        /* systemd has not read the units of FILES yet */
-} PendingInput;
-
-/* Adds config-pending for mistakes in the files that are not in the status yet: a reload would be refused, and at the
- * next boot the instances concerned would not start. Adds reload-pending for added, removed or changed instances and
- * for [Host]; changed comments and blank lines do not count. If a daemon does not say what it has read, only names are
- * compared. */
-void pending_judge(Arena *arena, const PendingInput *input, Diags *problems);
+/* FILES are the files as they are now; STATUS is that of the configuration in force, with all its problems. To these, adds
+ * config-pending for mistakes in the files that are not among them yet: a reload would be refused, and at the next boot the
+ * instances concerned would not start. Adds reload-pending for added, removed or changed instances and for [Host];
+ * changed comments and blank lines do not count. If a daemon does not say what it has read, only names are compared. */
+void pending_judge(const Config *files, Status *status);
 
 /* Adds the instances of BEFORE (the current status) that could not start by one of two plans: with the units that run
  * (NEXT), or with none (RESTARTED), because each unit restarts some day. Unconfigured instances do not count. */

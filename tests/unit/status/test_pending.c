@@ -73,15 +73,21 @@ VERB(do_knows, "knows-mistakes rejected") {
         return NULL;
 }
 
+/* What is added to the problems of the daemon, which stay as they are. */
 VERB(do_judge, "judge") {
-        Diags problems = diags_in(line->arena);
+        Status status = *story->running;
+        Diags added = diags_in(line->arena);
 
-        pending_judge(line->arena,
-                      &(PendingInput){.running = story->running,
-                                      .files = config_of(story),
-                                      .is_unread = story_has_word(line, "unread")},
-                      &problems);
-        return problems_text(line->arena, &problems);
+        status.problems = diags_in(line->arena);
+        diags_add_all(&status.problems, &story->running->problems);
+        if (story_has_word(line, "unread"))
+                diags_add(&status.problems, &(Diag){.id = "dropin-missing", .text = "x"});
+        size_t n = status.problems.list.n;
+
+        pending_judge(config_of(story), &status);
+        for (; n < status.problems.list.n; n++)
+                diags_add(&added, &status.problems.list.items[n]);
+        return problems_text(line->arena, &added);
 }
 
 STORY_TEST(stories, "unit/status/pending", .size = sizeof(Story))
