@@ -41,12 +41,6 @@ bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const 
         return true;
 }
 
-static bool has_pages(const Topology *topology, const PageSize *size) {
-        size_t k = (size_t) (size - topology->page_sizes);
-
-        return ARRAY_ANY(node, topology->nodes, topology->n_nodes, node->pools[k].total_pages > 0);
-}
-
 /* Page sizes without any pages cannot be in use: they are not read if the controller counts another size for GROUP. */
 static void read_charges(const Reader *reader, const char *group, UnitUse *unit) {
         const Topology *topology = reader->topology;
@@ -55,7 +49,7 @@ static void read_charges(const Reader *reader, const char *group, UnitUse *unit)
                 ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                         UnitCharge charge = {.page_size_bytes = size->bytes};
 
-                        if (has_pages(topology, size) == is_empty)
+                        if ((size->total_pages == 0) != is_empty)
                                 continue;
                         if ((is_empty && unit->charges.n > 0) ||
                             host_use_read_charge(reader->root, reader->arena, reader->scratch,
@@ -121,10 +115,11 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
                 ARRAY_FOREACH(instance, config->instances, config->n_instances)
                         if (instance->mount)
                                 *vec_push(arena, &use->mounts) = mounts_use(root, instance);
-                bool has_counts = use->mounts.n > 0 ||
-                                  VEC_FIND(unit, &use->units, unit->charges.n > 0);
+                bool is_changed = false;
 
-                if (!has_counts || !probe_counts_again(root, topology))
+                if (use->mounts.n > 0 || VEC_FIND(unit, &use->units, unit->charges.n > 0))
+                        probe_counts(root, topology, &is_changed);
+                if (!is_changed)
                         return use;
         }
         reader.use->is_moving = true;

@@ -98,8 +98,7 @@ static void sum_pools(const Root *root, const Topology *topology, PageSize *size
                               &size->reserved_pages);
 }
 
-/* Returns false if a pool was removed. */
-static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_changed) {
+bool probe_counts(const Root *root, Topology *topology, bool *ret_is_changed) {
         bool has_all = true;
 
         *ret_is_changed = false;
@@ -125,13 +124,6 @@ static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_chan
                 *ret_is_changed |= size->reserved_pages != before;
         }
         return has_all;
-}
-
-bool probe_counts_again(const Root *root, Topology *topology) {
-        bool is_changed;
-
-        probe_counts(root, topology, &is_changed);
-        return is_changed;
 }
 
 static void probe_pools(Probe *probe, Node *node) {

@@ -41,7 +41,7 @@ uint64_t probe_meminfo(Arena *arena, const char *text, const char *key);
 int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64_t page_size_bytes,
                Pool *ret);
 
-/* Reads the counts of all pools again. Returns whether any has changed. */
-bool probe_counts_again(const Root *root, Topology *topology);
+/* Reads the counts of all pools again, and sets *RET_IS_CHANGED if any has changed. Returns false if a pool was removed. */
+bool probe_counts(const Root *root, Topology *topology, bool *ret_is_changed);
 
 int probe_node_memory(const Root *root, const Topology *topology, Node *node);
