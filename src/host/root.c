@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "model/names.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
@@ -337,13 +338,39 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         return 0;
 }
 
+/* Does not use opendir(3), which fails if it cannot allocate memory. */
+static int read_names(Arena *arena, RootFolder *folder) {
+        _Alignas(struct dirent64) char entries[8192];
+        Names names = {};
+        ssize_t n;
+
+        while ((n = getdents64(folder->fd, entries, sizeof(entries))) != 0) {
+                if (n < 0)
+                        return -errno;
+                for (ssize_t at = 0; at < n;) {
+                        const struct dirent64 *entry = (const void *) (entries + at);
+
+                        at += entry->d_reclen;
+                        if (TEXT_IS_ANY(entry->d_name, ".", ".."))
+                                continue;
+                        char *name = *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+
+                        if (folder->files && entry->d_type == DT_REG)
+                                index_add(folder->files, name, name);
+                }
+        }
+        vec_sort(&names, text_compare);
+        folder->names = names;
+        return 0;
+}
+
 static int list(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
         int r;
 
         do {
                 root_close_folder(ret);
                 ret->fd = root_open_below(root, path, O_RDONLY | O_DIRECTORY);
-                r = ret->fd < 0 ? ret->fd : root_read_names(arena, ret);
+                r = ret->fd < 0 ? ret->fd : read_names(arena, ret);
         } while (r == -EINTR);
         record_name(root, path, r >= 0 ? &ret->names : NULL);
         return root_note(root, path, r);

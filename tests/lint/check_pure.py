@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The rooms from base to render are pure: their libraries call no function for files, time, the environment or output;
 time, randomness and the host are arguments. And directories are read by one function, which distinguishes an error from
-the end (host/root/root_names.c); no program calls another one.
+the end (host/root.c); no program calls another one.
 
 usage: check_pure.py NM CC LIBRARY.A... -- PROGRAM...
 """

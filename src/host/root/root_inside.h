@@ -59,6 +59,3 @@ int root_open_parent(const Root *root, const char *path, const char **ret_name);
 
 /* Returns R, and remembers it with PATH if it is the first fault. */
 int root_note(const Root *root, const char *path, int r);
-
-/* Reads the names in the open FOLDER, sorted. */
-int root_read_names(Arena *arena, RootFolder *folder);
