@@ -557,7 +557,8 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                 if (text_equals(a->section, assignment->section) &&
                     text_equals(a->key, assignment->key))
                         earlier = *a->value ? a->line : 0;
-        const char *wrong = earlier > 0 ? NULL : key->set(target, key, assignment->value);
+        const char *value = arena_strdup(arena, assignment->value);
+        const char *wrong = earlier > 0 ? NULL : key->set(target, key, value);
 
         if (earlier > 0)
                 config_file_refuse(parsed, problems, PROBLEM_CONFIG_SET_TWICE, assignment->line,
@@ -571,7 +572,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                 if (!key->is_list)
                         forget_origins(target->instance, key->name);
                 *vec_push(arena, &target->instance->origins) =
-                        (ConfigOrigin){key->name, assignment->value, target->file, target->line};
+                        (ConfigOrigin){key->name, value, target->file, target->line};
         }
 }
 

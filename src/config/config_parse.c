@@ -201,9 +201,9 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 const char *key = assignment->key, *value = assignment->value;
 
                 if (text_equals(key, "Name") && !name_check_instance(value))
-                        instance->name = value;
+                        instance->name = arena_strdup(assembler->arena, value);
                 if (text_equals(key, "Unit") && !name_check_unit(value))
-                        instance->unit = value;
+                        instance->unit = arena_strdup(assembler->arena, value);
                 if (text_equals(key, "Engine") && engine_find(value))
                         instance->engine = engine_find(value);
         }
@@ -322,20 +322,21 @@ static int compare_instances(const void *a, const void *b) {
 }
 
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Config *config = ARENA_NEW(arena, Config);
         Assembler assembler = {
                 .arena = arena,
-                .extensions = index_new(arena),
-                .files = index_new(arena),
+                .extensions = index_new(scratch),
+                .files = index_new(scratch),
                 .config = config,
         };
-        Index *names = index_new(arena);
+        Index *names = index_new(scratch);
 
         config->problems = diags_in(arena);
         VEC_FOREACH(file, files) {
-                ParsedFile *parsed = config_file_parse(arena, file, &config->problems);
+                ParsedFile *parsed = config_file_parse(scratch, file, &config->problems);
 
-                *vec_push(arena, &assembler.parsed) = parsed;
+                *vec_push(scratch, &assembler.parsed) = parsed;
                 index_add(assembler.extensions, file->extends, parsed);
                 if (!file->extends)
                         index_add(names, file->name, file);

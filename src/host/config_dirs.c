@@ -23,7 +23,7 @@ typedef VEC(Candidate) Candidates;
 
 typedef struct Finder {
         const Root *root;
-        Arena *arena;
+        Arena *arena, *scratch;
         Diags *problems;
         ConfigFiles *files;
         ConfigTrace *trace;
@@ -48,12 +48,6 @@ static void trace_path(const Finder *finder, const char *path, const struct stat
 
 /* ---- directories ---- */
 
-/* Returns whether the file is clearly not meant to be read: "README", "20-pg.conf.dpkg-old", "20-pg.conf~". */
-static bool is_put_aside(const char *name) {
-        return strncasecmp(name, "README", strlen("README")) == 0 ||
-               strstr(name, NAME_CONFIG_SUFFIX);
-}
-
 /* Returns true for "20-pg.conf" or "20-pg.conf.d" and "pg". */
 static bool is_called(const char *file, const char *name) {
         size_t digits = strspn(file, "0123456789");
@@ -65,12 +59,12 @@ static bool is_called(const char *file, const char *name) {
 
 static void list_directory(Finder *finder, const char *directory, size_t rank,
                            Candidates *candidates, Index *known, bool is_top) {
-        RootFolder *folder = ARENA_NEW(finder->arena, RootFolder);
+        RootFolder *folder = ARENA_NEW(finder->scratch, RootFolder);
 
         trace_path(finder, directory, &(struct stat){});
-        int r = root_open_folder(finder->root, finder->arena, directory, folder);
+        int r = root_open_folder(finder->root, finder->scratch, directory, folder);
 
-        *vec_push(finder->arena, &finder->folders) = folder;
+        *vec_push(finder->scratch, &finder->folders) = folder;
 
         if (r < 0) {
                 if (r != -ENOENT)
@@ -93,15 +87,17 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
 
                 if (is_top && text_ends_with(name, NAME_EXTEND_SUFFIX)) {
                         found.name =
-                                arena_strndup(finder->arena, name, strlen(name) - strlen(".d"));
-                        *vec_push(finder->arena, &finder->extended) = found;
+                                arena_strndup(finder->scratch, name, strlen(name) - strlen(".d"));
+                        *vec_push(finder->scratch, &finder->extended) = found;
                 } else if (text_ends_with(name, NAME_CONFIG_SUFFIX) && !index_find(known, name)) {
-                        *vec_push(finder->arena, candidates) = found;
+                        *vec_push(finder->scratch, candidates) = found;
                         index_add(known, name, name);
-                } else if (!is_put_aside(name)) {
+                } else if (strncasecmp(name, "README", strlen("README")) != 0 &&
+                           !strstr(name, NAME_CONFIG_SUFFIX)) {
+                        /* Unlike "20-pg.conf.dpkg-old" and "20-pg.conf~", it may be meant to be read. */
                         Diag diag = problem_of(
                                 PROBLEM_CONFIG_ORPHAN, found.path,
-                                arena_printf(finder->arena, "rename it to %s.conf", name));
+                                arena_printf(finder->scratch, "rename it to %s.conf", name));
 
                         diag.severity = SEVERITY_NOTICE;
                         diags_report(finder->problems, diag,
@@ -113,7 +109,7 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
 static Candidates list_directories(Finder *finder) {
         const char *const directories[] = {finder->draft, PATH_CONFIG_ETC, PATH_CONFIG_RUN,
                                            PATH_CONFIG_LOCAL, PATH_CONFIG_USR};
-        Index *known = index_new(finder->arena);
+        Index *known = index_new(finder->scratch);
         Candidates candidates = {};
 
         for (size_t i = 0; i < ARRAY_LEN(directories); i++)
@@ -128,8 +124,8 @@ static void add_file(const Finder *finder, ConfigFile file, const RootFolder *fo
         struct stat st = {};
         char *text = NULL, *target;
 
-        file.error = root_read_in(finder->root, finder->arena, folder, file.path, CONFIG_BYTES_MAX,
-                                  &st, &text, &file.size);
+        file.error = root_read_in(finder->root, finder->scratch, folder, file.path,
+                                  CONFIG_BYTES_MAX, &st, &text, &file.size);
         trace_path(finder, file.path, &st);
         /* A mask is no file itself, but replaces files of lower rank. */
         if (file.error < 0 &&
@@ -161,10 +157,11 @@ static void read_candidates(Finder *finder, Candidates *candidates, const char *
         finder->folders.n = 0;
 }
 
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, const char *only,
-                              Diags *problems, ConfigTrace *trace) {
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, Arena *scratch, const char *draft,
+                              const char *only, Diags *problems, ConfigTrace *trace) {
         Finder finder = {.root = root,
                          .arena = arena,
+                         .scratch = scratch,
                          .problems = problems,
                          .files = ARENA_NEW(arena, ConfigFiles),
                          .trace = trace,
@@ -176,7 +173,7 @@ ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft,
         vec_sort(&finder.extended, compare_candidates);
         for (size_t i = 0; i < finder.extended.n;) {
                 const char *base = finder.extended.items[i].name;
-                Index *known = index_new(arena);
+                Index *known = index_new(scratch);
                 Candidates extensions = {};
 
                 for (; i < finder.extended.n && text_equals(finder.extended.items[i].name, base);
@@ -192,6 +189,7 @@ ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *pa
         ConfigTrace trace = {};
         const Finder finder = {.root = root,
                                .arena = arena,
+                               .scratch = arena,
                                .files = ARENA_NEW(arena, ConfigFiles),
                                .trace = &trace};
         const char *name = text_base_name(path);

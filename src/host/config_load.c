@@ -43,12 +43,14 @@ static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
 }
 
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Diags unreadable = diags_in(arena);
         ConfigTrace trace = {};
         uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
 
         root_forget_fault(root);
-        const ConfigFiles *files = config_dirs_read(root, arena, draft, NULL, &unreadable, &trace);
+        const ConfigFiles *files =
+                config_dirs_read(root, arena, scratch, draft, NULL, &unreadable, &trace);
         Config *config = config_parse(arena, files);
 
         resolve_aliases(root, arena, config);
@@ -59,7 +61,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         if (mount_is_wanted(config) || ARRAY_FIND(instance, config->instances, config->n_instances,
                                                   instance->user || instance->group)) {
                 trace_accounts(root, arena, &trace);
-                const Accounts accounts = accounts_of(root, arena);
+                const Accounts accounts = accounts_of(root, scratch);
 
                 config_check_accounts(arena, config, &accounts);
                 mount_check_owners(arena, config, &accounts);
@@ -93,7 +95,8 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
 Config *config_load_called(const Root *root, Arena *arena, const char *draft, const char *name) {
         Diags unreadable = diags_in(arena);
 
-        return config_parse(arena, config_dirs_read(root, arena, draft, name, &unreadable, NULL));
+        return config_parse(arena,
+                            config_dirs_read(root, arena, arena, draft, name, &unreadable, NULL));
 }
 
 bool config_is_current(const Root *root, const Config *config) {

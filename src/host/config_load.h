@@ -32,9 +32,9 @@ typedef struct ConfigTrace {
  * those that cannot be listed are added to PROBLEMS. DRAFT, if not NULL, is a directory before all others: its files
  * are read as if they were in /etc/hugeplan.d. ONLY, if not NULL, selects the files of that name with or without a
  * number, such as "pg.conf" and "20-pg.conf" for "pg", and their extensions. The files that were read are added to
- * TRACE, if not NULL. */
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, const char *only,
-                              Diags *problems, ConfigTrace *trace);
+ * TRACE, if not NULL. SCRATCH gets the files' contents and names, which are of no use after config_parse(). */
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, Arena *scratch, const char *draft,
+                              const char *only, Diags *problems, ConfigTrace *trace);
 
 /* Reads one file by its path, as `hugeplanctl check FILE` does. */
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path);

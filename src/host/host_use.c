@@ -33,8 +33,7 @@ bool host_use_read_charge(const Root *root, Arena *arena, Arena *scratch, const 
                                 &text) < 0 ||
             root_read_u64(root, arena_printf(scratch, "%srsvd.current", prefix), &reserved_bytes) <
                     0 ||
-            process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.used,
-                                    &charge.n_used) < 0)
+            process_parse_numa_stat(arena, text, page_size_bytes, &charge.pages, &charge.used) < 0)
                 return false;
         unit_charge_set_reserved(&charge, reserved_bytes / page_size_bytes);
         *ret = charge;
@@ -61,7 +60,7 @@ static void read_charges(const Reader *reader, const char *group, UnitUse *unit)
 /* A group without the cpuset controller has the memory nodes of the group above, which many groups share. */
 static const char *memory_nodes_of(Reader *reader, const char *group) {
         const char *known = index_find(reader->memory_nodes, group);
-        Arena *arena = reader->arena;
+        Arena *arena = reader->scratch;
         char *text;
 
         if (known || !text_starts_with(group, PATH_CGROUP "/"))
@@ -97,18 +96,18 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         SourceNames units = {};
 
         VEC_FOREACH(hold, &ledger->holds)
-                *vec_push(arena, &units) = hold->unit;
+                *vec_push(scratch, &units) = hold->unit;
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
                 if (instance->unit)
-                        *vec_push(arena, &units) = instance->unit;
+                        *vec_push(scratch, &units) = instance->unit;
         vec_sort(&units, text_compare);
 
         for (unsigned i = 0; i < TRIES; i++) {
                 HostUse *use = reader.use = ARENA_NEW(arena, HostUse);
 
-                reader.memory_nodes = index_new(arena);
+                reader.memory_nodes = index_new(scratch);
                 if (units.n > 0)
-                        reader.groups = unit_cgroup_all(root, arena);
+                        reader.groups = unit_cgroup_all(root, scratch);
                 VEC_FOREACH(unit, &units)
                         if (unit == units.items || !text_equals(unit[0], unit[-1]))
                                 read_unit(&reader, vec_push(arena, &use->units), *unit);

@@ -80,6 +80,8 @@ static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look
 }
 
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+
         look->figures = (Figures){};
         look->guard_problems = diags_in(arena);
         look->host_problems = diags_in(arena);
@@ -91,7 +93,7 @@ void look_complete(Arena *arena, const LookInput *input, Look *look) {
         guarded.plan.limits = input->limits;
         guarded.is_reload = input->is_reload;
         look->plan = boot_guard_plan(arena, &guarded, &look->guard_problems);
-        const Accounts accounts = accounts_for_limits(input->root, arena, input->config);
+        const Accounts accounts = accounts_for_limits(input->root, scratch, input->config);
         const HostPlanInput host = {
                 .config = input->config,
                 .plan = look->plan,

@@ -6,7 +6,7 @@
 
 /* Returns the free pages once the plan is applied: raising a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
-        uint64_t *pages = topology_free_pages(planner->arena, planner->input->topology, k);
+        uint64_t *pages = topology_free_pages(planner->scratch, planner->input->topology, k);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 uint64_t *here = &pages[pool->node_index];
@@ -132,7 +132,7 @@ static bool cover_units(Planner *planner, size_t k) {
         if (can_wait(planner, NULL))
                 return false;
         const Exposures exposures =
-                promises_exposures(planner->arena, promises, free_then(planner, k), true);
+                promises_exposures(planner->scratch, promises, free_then(planner, k), true);
 
         return VEC_ANY(exposure, &exposures,
                        exposure->pages > nobodys &&
@@ -144,7 +144,7 @@ static bool cover_units(Planner *planner, size_t k) {
  * others depend on. */
 static void keep_if_short(Planner *planner, size_t k) {
         Balance *balance =
-                balance_new(planner->arena, &planner->promises[k], free_then(planner, k), false);
+                balance_new(planner->scratch, &planner->promises[k], free_then(planner, k), false);
 
         ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 uint64_t kept =
@@ -161,17 +161,17 @@ static void keep_if_short(Planner *planner, size_t k) {
 
 /* Covers what needs pages of the size of index K, and records what then is exposed, and whom the cover protects. */
 static void cover_size(Planner *planner, size_t k, const bool *is_running) {
-        Arena *arena = planner->arena;
+        Arena *arena = planner->arena, *scratch = planner->scratch;
         Plan *plan = planner->plan;
         const Promises *promises = &planner->promises[k];
-        uint64_t *cover_pages = ARENA_ARRAY(arena, uint64_t, planner->input->topology->n_nodes);
+        uint64_t *cover_pages = ARENA_ARRAY(scratch, uint64_t, planner->input->topology->n_nodes);
         PlanStarters found;
         bool has_grown;
 
         do {
                 while (cover_units(planner, k))
                         ;
-                found = plan_find_starters(arena, planner->input, plan, is_running, promises,
+                found = plan_find_starters(scratch, planner->input, plan, is_running, promises,
                                            free_then(planner, k));
                 has_grown = false;
                 /* Starters are covered against running units that take their pages in the worst order. */
@@ -186,12 +186,12 @@ static void cover_size(Planner *planner, size_t k, const bool *is_running) {
                         found.instances[i]->exposed =
                                 plan_explain_lack(arena, found.instances[i], &found.lacks[i]);
         const uint64_t *free_pages = free_then(planner, k);
-        const Exposures left = promises_exposures(arena, promises, free_pages, false);
+        const Exposures left = promises_exposures(scratch, promises, free_pages, false);
 
         ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
                 if (pool->size_index == k)
                         cover_pages[pool->node_index] = pool->cover_pages;
-        const Exposures covers = promises_covered(arena, promises, free_pages, cover_pages,
+        const Exposures covers = promises_covered(scratch, promises, free_pages, cover_pages,
                                                   found.starters, found.lacks, found.n);
 
         vec_push_all(arena, &plan->exposures, &left);
@@ -202,7 +202,7 @@ void planner_cover(Planner *planner) {
         if (planner->input->is_restarted)
                 return;
         const bool *is_running =
-                plan_find_running(planner->arena, planner->input, planner->plan, NULL);
+                plan_find_running(planner->scratch, planner->input, planner->plan, NULL);
 
         for (size_t k = 0; k < planner->input->topology->n_page_sizes; k++)
                 cover_size(planner, k, is_running);

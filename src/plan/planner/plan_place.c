@@ -29,7 +29,7 @@ const LedgerInstance *planner_before(const Planner *planner, const PlanInstance 
 Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t page_size_bytes) {
         const IdSet *nodes = &instance->demand->nodes;
         Candidate candidate = {
-                .pools = ARENA_ARRAY(planner->arena, CandidatePool, id_set_count(nodes))};
+                .pools = ARENA_ARRAY(planner->scratch, CandidatePool, id_set_count(nodes))};
 
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, page_size_bytes);

@@ -36,7 +36,8 @@ static void add_granted(const Planner *planner, const LedgerInstance *granted,
 /* Returns, by node, what running units keep, and what instances had beyond that and likely get again. */
 static uint64_t *reserved_before(const Planner *planner, size_t k) {
         const Ledger *ledger = planner->input->ledger;
-        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, planner->input->topology->n_nodes);
+        uint64_t *pages =
+                ARENA_ARRAY(planner->scratch, uint64_t, planner->input->topology->n_nodes);
 
         if (!planner->input->is_restarted)
                 VEC_FOREACH(hold, &ledger->holds)
@@ -56,7 +57,7 @@ static uint64_t *reserved_before(const Planner *planner, size_t k) {
 static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, size_t n) {
         const Promises *promises = &planner->promises[k];
         uint64_t left = promises->others_promised_pages;
-        uint64_t *free_pages = topology_free_pages(planner->arena, planner->input->topology, k);
+        uint64_t *free_pages = topology_free_pages(planner->scratch, planner->input->topology, k);
 
         if (left == 0)
                 return;
@@ -156,13 +157,13 @@ void planner_add_pools(Planner *planner) {
 
         plan->pools =
                 ARENA_ARRAY(planner->arena, PlanPool, topology->n_nodes * topology->n_page_sizes);
-        planner->balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
+        planner->balances = ARENA_ARRAY(planner->scratch, Balance *, topology->n_page_sizes);
         /* The most important pools first: the largest pages are the hardest to get. */
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 const Promises *promises = &planner->promises[k];
                 const Balance *balance = planner->balances[k] =
-                        balance_new(planner->arena, promises,
-                                    topology_free_pages(planner->arena, topology, k), true);
+                        balance_new(planner->scratch, promises,
+                                    topology_free_pages(planner->scratch, topology, k), true);
                 size_t first = plan->n_pools;
 
                 for (size_t i = 0; i < topology->n_nodes; i++) {
@@ -189,7 +190,7 @@ void planner_add_pools(Planner *planner) {
                 lay_promises_of_others(planner, k, plan->pools + first, plan->n_pools - first);
         }
         planner->kept_pages =
-                ARENA_ARRAY(planner->arena, uint64_t, plan->n_instances * plan->n_pools);
+                ARENA_ARRAY(planner->scratch, uint64_t, plan->n_instances * plan->n_pools);
         if (planner->input->is_restarted)
                 return;
         VEC_FOREACH(hold, &ledger->holds) {
@@ -213,7 +214,7 @@ void planner_share(Planner *planner) {
         const Topology *topology = planner->input->topology;
         Plan *plan = planner->plan;
 
-        planner->auto_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
+        planner->auto_bytes = ARENA_ARRAY(planner->scratch, uint64_t, topology->n_nodes);
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 planner->auto_bytes[i] =
                         bound_node_bytes(planner->input->host, &topology->nodes[i]);

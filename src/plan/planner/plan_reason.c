@@ -38,7 +38,7 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
 /* Returns "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": the claims that have precedence on NODES. They are
  * kept for reuse: when memory is used up, many instances are refused and none is granted. */
 static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
-        Arena *arena = planner->arena;
+        Arena *arena = planner->scratch;
         Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
         Text text = text_in(arena);
         uint64_t movable_bytes = 0;

@@ -233,7 +233,7 @@ static void keep_present(Planner *planner, PlanInstance *instance) {
 static void shed_parts(Planner *planner) {
         const Topology *topology = planner->input->topology;
         const Plan *plan = planner->plan;
-        uint64_t *short_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
+        uint64_t *short_bytes = ARENA_ARRAY(planner->scratch, uint64_t, topology->n_nodes);
 
         for (size_t i = 0; i < topology->n_nodes; i++)
                 short_bytes[i] =
@@ -341,6 +341,7 @@ static void note_left(const Planner *planner, const Promises *promises) {
                                         : 0;
 
                 /* All of them may belong to the instance that has fewer from now on. */
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
                 if (row->unitless)
                         left += sub_floored(MIN(all, row->granted_pages), kept);
         }
@@ -350,7 +351,7 @@ static void note_left(const Planner *planner, const Promises *promises) {
 
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         Plan *plan = ARENA_NEW(arena, Plan);
-        Planner planner = {.arena = arena, .input = input, .plan = plan};
+        Planner planner = {.arena = arena, .scratch = scratch, .input = input, .plan = plan};
         const Topology *topology = input->topology;
 
         plan->demand = input->demand;
@@ -363,12 +364,12 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
                 if (!demand->config->refusal && demand->config->isolate == TRI_YES)
                         plan->instances[i].no_hugetlb_limit = topology->no_hugetlb_limit;
         }
-        const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
+        const HoldIndex holds = ledger_index_holds(scratch, &input->ledger->holds);
 
         ARRAY_FOREACH(instance, plan->instances, input->is_restarted ? 0 : plan->n_instances)
                 instance->hold = plan_find_hold(plan, &holds, instance->demand->config);
-        planner.promises = plan_promises(arena, input);
-        planner.room_bytes = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
+        planner.promises = plan_promises(scratch, input);
+        planner.room_bytes = ARENA_ARRAY(scratch, uint64_t, topology->n_nodes);
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 const Node *node = &topology->nodes[i];
 

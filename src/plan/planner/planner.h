@@ -16,7 +16,7 @@ typedef struct Claims {
 } Claims;
 
 typedef struct Planner {
-        Arena *arena;
+        Arena *arena, *scratch; /* of the plan; and of what is dropped with the planner */
         const PlanInput *input;
         Plan *plan;
         uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */

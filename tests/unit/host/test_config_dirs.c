@@ -12,8 +12,8 @@
 static char *read_with(const Tree *tree, const char *draft, const char *only, Diags *problems) {
         *problems = diags_in(tree->arena);
         ConfigTrace trace = {};
-        const ConfigFiles *files =
-                config_dirs_read(tree->root, tree->arena, draft, only, problems, &trace);
+        const ConfigFiles *files = config_dirs_read(tree->root, tree->arena, tree->arena, draft,
+                                                    only, problems, &trace);
         Text text = text_in(tree->arena);
 
         VEC_FOREACH(file, files) {
