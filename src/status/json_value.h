@@ -5,22 +5,26 @@
  * version, or from another program. */
 
 #include "base/json.h"
-#include "config/config.h"
+#include "base/text.h"
 #include "model/topology.h"
 
 /* Returns KEY of OBJECT; 0 if it is not a number or is negative. */
-uint64_t count_from_json(const json_t *object, const char *key);
+static inline uint64_t count_from_json(const json_t *object, const char *key) {
+        json_int_t value = json_integer_value(json_object_get(object, key));
+
+        return value > 0 ? (uint64_t) value : 0;
+}
 
 /* Returns KEY of OBJECT, made printable because any program may have written it; NULL if it is not a string. */
-const char *text_from_json(Arena *arena, const json_t *object, const char *key);
+static inline const char *text_from_json(Arena *arena, const json_t *object, const char *key) {
+        const char *string = json_string_value(json_object_get(object, key));
+
+        return string ? text_printable(arena, string) : NULL;
+}
 
 /* Returns STRING, which may have any bytes because other programs wrote it, as a printable string; null for NULL. */
-json_t *text_to_json(Arena *arena, const char *string);
-
-static inline json_t *node_pages_to_json(const NodePages *nodes, size_t n) {
-        return ARRAY_TO_JSON(each, nodes, n,
-                             json_pack("{si so}", "node", (int) each->node, "pages",
-                                       count_to_json(each->pages)));
+static inline json_t *text_to_json(Arena *arena, const char *string) {
+        return string ? json_string(text_printable(arena, string)) : json_null();
 }
 
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n);
