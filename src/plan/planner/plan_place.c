@@ -175,18 +175,14 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
         ARRAY_FOREACH(here, candidate->pools, candidate->n) {
                 PlanPool *pool = here->pool;
                 uint64_t pages = planner_granted_on(instance, pool->node) + here->pages;
-                uint64_t *left = planner_auto_bytes(planner, instance, pool);
-                uint64_t more =
-                        sub_floored(here->pages, held_and_not_granted(planner, instance, pool));
 
-                planner_grant(planner, pool, more);
-                if (left)
-                        *left = sub_floored(*left, mul_saturated(more, pool->page_size_bytes));
+                planner_grant(
+                        planner, instance, pool,
+                        sub_floored(here->pages, held_and_not_granted(planner, instance, pool)));
                 instance->pages_granted += here->pages;
                 if (pages > 0)
                         grants[n++] = (NodePages){pool->node, pages};
         }
-        planner->n_grants++;
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
         instance->grants = grants;
@@ -197,15 +193,11 @@ void planner_give_up(Planner *planner, PlanInstance *instance) {
         ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
 
-                uint64_t *left = planner_auto_bytes(planner, instance, pool);
-                uint64_t fewer =
-                        sub_floored(grant->pages, planner_held_pages(planner, instance, pool));
 
-                planner_take_back(planner, pool, fewer);
-                if (left)
-                        *left = add_saturated(*left, mul_saturated(fewer, pool->page_size_bytes));
+                planner_take_back(
+                        planner, instance, pool,
+                        sub_floored(grant->pages, planner_held_pages(planner, instance, pool)));
         }
-        planner->n_grants++;
         instance->n_grants = 0;
         instance->pages_granted = 0;
 }

@@ -112,7 +112,7 @@ static void keep_pages(Planner *planner, const PlanInstance *owner, const NodePa
         uint64_t kept = MIN(pages->pages, planner_capacity(planner, pool));
         uint64_t *known = owner ? kept_pages_of(planner, owner, pool) : NULL;
 
-        planner_grant(planner, pool, kept);
+        planner_grant(planner, NULL, pool, kept);
         if (known && *known == 0)
                 *known = kept;
 }
@@ -324,12 +324,16 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
 
 /* Takes memory first; existing pages are demoted only for what memory cannot give. A demoted page may give more than
  * was missing, and less memory is then needed. */
-void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
+void planner_grant(Planner *planner, const PlanInstance *owner, PlanPool *pool, uint64_t pages) {
+        uint64_t *left = owner ? planner_auto_bytes(planner, owner, pool) : NULL;
         uint64_t *room = &planner->room_bytes[pool->node_index];
         uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
         uint64_t before = new_pages(planner, pool);
         size_t at = 0;
 
+        if (left)
+                *left = sub_floored(*left, mul_saturated(pages, pool->page_size_bytes));
+        planner->n_grants++;
         pool->granted_pages = add_saturated(pool->granted_pages, pages);
         uint64_t short_of = sub_floored(new_pages(planner, pool) - before, can_grow);
 
@@ -348,9 +352,14 @@ void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
 }
 
 /* Pages that were demoted for the grant stay demoted. */
-void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
+void planner_take_back(Planner *planner, const PlanInstance *owner, PlanPool *pool,
+                       uint64_t pages) {
+        uint64_t *left = planner_auto_bytes(planner, owner, pool);
         uint64_t before = new_pages(planner, pool);
 
+        if (left)
+                *left = add_saturated(*left, mul_saturated(pages, pool->page_size_bytes));
+        planner->n_grants++;
         pool->granted_pages -= pages;
         planner->room_bytes[pool->node_index] += (before - new_pages(planner, pool)) *
                                                  pool->page_size_bytes;

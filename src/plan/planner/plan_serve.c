@@ -164,10 +164,9 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
 
                 if (!pool || planner_capacity(planner, pool) < more)
                         continue;
-                instance->grants[instance->n_grants++] = *grant;
+                *vec_push(planner->arena, &instance->grants) = *grant;
                 instance->pages_granted += grant->pages;
-                planner_grant(planner, pool, more);
-                planner->n_grants++;
+                planner_grant(planner, NULL, pool, more);
         }
 }
 
@@ -258,7 +257,7 @@ static void shed_parts(Planner *planner) {
                                     div_round_up(*shortage, pool->page_size_bytes));
 
                         fewer = MIN(fewer, planner_yield(planner, pool));
-                        planner_take_back(planner, pool, fewer);
+                        planner_take_back(planner, instance, pool, fewer);
                         grant->pages -= fewer;
                         instance->pages_granted -= fewer;
                         *shortage =
@@ -269,7 +268,6 @@ static void shed_parts(Planner *planner) {
                                 instance->grants[n++] = *grant;
                 instance->n_grants = n;
         }
-        planner->n_grants++;
 }
 
 static int compare_instances(const void *a, const void *b) {

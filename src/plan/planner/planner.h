@@ -24,7 +24,7 @@ typedef struct Planner {
         Promises *promises;   /* by index of the page size */
         Balance **balances;   /* likewise: of the pages still free */
         uint64_t *kept_pages; /* by index of the instance and of the pool: planner_held_pages() */
-        uint64_t n_grants;    /* how often pages were granted to an instance, or taken back */
+        uint64_t n_grants;    /* how often pages were granted or taken back */
         VEC(Claims) claims;
 } Planner;
 
@@ -68,9 +68,10 @@ uint64_t planner_demotable(const Planner *planner, const PlanPool *pool);
 /* Returns how many of the pool's present pages are not taken yet. */
 uint64_t planner_untaken(const Planner *planner, const PlanPool *pool);
 
-/* Grant PAGES, and take granted PAGES back. */
-void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages);
-void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages);
+/* Grant PAGES, and take granted PAGES back: of the share of learned sizes, too, if they are OWNER's (NULL: they are not
+ * counted there). */
+void planner_grant(Planner *planner, const PlanInstance *owner, PlanPool *pool, uint64_t pages);
+void planner_take_back(Planner *planner, const PlanInstance *owner, PlanPool *pool, uint64_t pages);
 
 /* Return how many pages the pool gives back with the present grants, and how many more it could with fewer grants.
  * Existing pages stay. */
