@@ -132,10 +132,7 @@ static bool is_other(const Maker *maker, const PageUser *user, uint64_t page_siz
 /* Returns the pages that others use now on a node, as far as known. */
 static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, unsigned node) {
         return VEC_SUM(user, &maker->input->page_users->list,
-                       is_other(maker, user, page_size_bytes)
-                               ? ARRAY_SUM(each, user->nodes, user->n_nodes,
-                                           each->node == node ? each->pages : 0)
-                               : 0);
+                       is_other(maker, user, page_size_bytes) ? pages_on(&user->nodes, node) : 0);
 }
 
 /* Splits the rest of SET by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the node's set

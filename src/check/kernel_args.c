@@ -65,10 +65,10 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
                 if (pages->page_size_bytes != page_size_bytes)
                         continue;
                 /* Without node numbers the kernel spreads the pages one by one over the nodes with memory. */
-                if (!pages->is_per_node && id_set_has(&nodes, node))
+                if (pages->nodes.n == 0 && id_set_has(&nodes, node))
                         asked = add_saturated(asked, pages->pages / n + (rank < pages->pages % n));
-                asked = add_saturated(asked, ARRAY_SUM(each, pages->nodes, pages->n_nodes,
-                                                       each->node == node ? each->pages : 0));
+                asked = add_saturated(
+                        asked, VEC_SUM(each, &pages->nodes, each->node == node ? each->pages : 0));
         }
         return asked;
 }
@@ -155,7 +155,7 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
 
         /* An even spread of no more pages than planned is replaced by the plan's split. */
         VEC_FOREACH(pages, &adviser->line->pages)
-                if (pages->page_size_bytes == page_size_bytes && !pages->is_per_node &&
+                if (pages->page_size_bytes == page_size_bytes && pages->nodes.n == 0 &&
                     pages->pages <= planned)
                         is_merged = false;
         const char *to = format_pages(adviser, page_size_bytes, is_merged);
@@ -250,7 +250,7 @@ static void add_problems(Adviser *adviser) {
                         "makes the kernel ignore hugepages= for gigantic pages and set memory aside for run time instead");
         }
         VEC_FOREACH(pages, &adviser->line->pages)
-                if (!pages->is_per_node && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
+                if (pages->nodes.n == 0 && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
                     !is_spread(adviser) && is_gigantic(adviser, pages->page_size_bytes))
                         diags_report(
                                 problems,

@@ -67,7 +67,7 @@ static void find_no_cpu(RuleRun *run, const RuleInstance *instance) {
                 return;
         ID_SET_FOREACH(id, nodes)
                 memory += topology_node(run->input->topology, id)->memory_bytes;
-        ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
+        VEC_FOREACH(grant, &planned->grants)
                 if (!id_set_has(nodes, grant->node)) {
                         id_set_add(&others, grant->node);
                         pages += grant->pages;

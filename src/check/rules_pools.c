@@ -26,7 +26,7 @@ static void count_mappings(Arena *arena, const HostView *input, Ledger *ledger, 
                                    : NULL;
                 bool is_one_node = input->topology->n_nodes == 1;
 
-                if (!instance || (user->n_nodes == 0 && !is_one_node && user->pages > 0))
+                if (!instance || (user->nodes.n == 0 && !is_one_node && user->pages > 0))
                         continue;
                 const InstanceConfig *config = instance->config;
                 LedgerHold *hold = ledger_hold(ledger, config->unit, NULL);
@@ -51,16 +51,15 @@ static void count_mappings(Arena *arena, const HostView *input, Ledger *ledger, 
                 }
                 if (hold->is_counted && unit_use_charge(unit, user->page_size_bytes))
                         continue;
-                const NodePages all = {input->topology->nodes[0].id, user->pages};
+                UnitCharge *charge = vec_push(arena, &unit->charges);
 
                 hold->is_counted = true;
-                *vec_push(arena, &unit->charges) = (UnitCharge){
-                        .page_size_bytes = user->page_size_bytes,
-                        .reserved_pages = page_user_kept_pages(user),
-                        .used = user->n_nodes > 0 ? user->nodes
-                                                  : arena_memdup(arena, &all, sizeof(all)),
-                        .n_used = user->n_nodes > 0 ? user->n_nodes : 1,
-                };
+                charge->page_size_bytes = user->page_size_bytes;
+                charge->reserved_pages = page_user_kept_pages(user);
+                charge->used = user->nodes;
+                if (user->nodes.n == 0)
+                        pages_add_on(arena, &charge->used, input->topology->nodes[0].id,
+                                     user->pages);
         }
 }
 
@@ -259,11 +258,10 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
                                                   each->planned->page_size_bytes == size->bytes
                                           ? mul_saturated(each->planned->pages_granted, size->bytes)
                                           : 0);
-                bool is_reserved = planned->page_size_bytes == size->bytes &&
-                                   planned->n_grants > 0 &&
-                                   !ARRAY_ANY(grant, planned->grants, planned->n_grants,
-                                              !is_filled(plan_pool(run->input->plan, grant->node,
-                                                                   size->bytes)));
+                bool is_reserved =
+                        planned->page_size_bytes == size->bytes && planned->grants.n > 0 &&
+                        !VEC_ANY(grant, &planned->grants,
+                                 !is_filled(plan_pool(run->input->plan, grant->node, size->bytes)));
 
                 if (run->row->kind == RULE_HUGETLB_LIMIT_MISSING && !limit && is_reserved)
                         rule_report(

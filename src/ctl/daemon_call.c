@@ -277,7 +277,7 @@ static void judge_aside(Command *command, Status *status, const Reason *aside) {
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 instance->verdict = VERDICT_ASIDE;
                 instance->reason = *aside;
-                instance->pages_granted = instance->n_nodes = 0;
+                instance->pages_granted = instance->nodes.n = 0;
         }
 }
 

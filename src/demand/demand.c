@@ -185,15 +185,13 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
          * add up: each takes its share of what is left. */
         uint64_t pages_left = option->pages, bytes_left = memory_bytes;
 
-        option->n_split = config->n_node_memory;
-        option->split = option->n_split > 0 ? ARENA_ARRAY(arena, NodePages, option->n_split) : NULL;
-        for (size_t i = 0; i < option->n_split; i++) {
-                uint64_t bytes = config->node_memory[i].bytes;
-                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
+        ARRAY_FOREACH(part, config->node_memory, config->n_node_memory) {
+                uint64_t pages = bytes_left == 0 ? 0
+                                                 : mul_div_up(pages_left, part->bytes, bytes_left);
 
-                option->split[i] = (NodePages){config->node_memory[i].node, pages};
+                *vec_push(arena, &option->split) = (NodePages){part->node, pages};
                 pages_left -= pages;
-                bytes_left -= bytes;
+                bytes_left -= part->bytes;
         }
         return (Reason){};
 }

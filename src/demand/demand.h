@@ -26,9 +26,8 @@ typedef VEC(Figure) Figures;
 typedef struct DemandOption {
         uint64_t page_size_bytes;
         uint64_t pages;
-        NodePages *split; /* NULL: the planner places them */
-        size_t n_split;
-        Sizing sizing; /* how `pages` came about; no steps if Pages= gave them */
+        PagesByNode split; /* NodeMemory=; empty: the planner places them */
+        Sizing sizing;     /* how `pages` came about; no steps if Pages= gave them */
 } DemandOption;
 
 typedef struct DemandInstance {

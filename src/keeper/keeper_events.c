@@ -7,8 +7,27 @@
 
 #include <syslog.h>
 
-void keeper_report_event(const Keeper *keeper, const KeeperEvent *event) {
-        keeper->events.listener(keeper->events.userdata, event);
+/* Adds the instances that have pages in the pool of ENTRY, or would if it had not come out short. */
+static void add_instances(const Plan *plan, Arena *arena, bool is_short, HistoryEntry *entry) {
+        unsigned node = (unsigned) entry->figures.node.value;
+
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
+                if (instance->page_size_bytes == entry->figures.page_size_bytes.value &&
+                    (pages_find_on(&instance->grants, node) ||
+                     (is_short && instance->pages_granted < instance->pages_wanted &&
+                      id_set_has(&instance->demand->nodes, node))))
+                        *vec_push(arena, &entry->instances) = instance->demand->config->name;
+}
+
+void keeper_report_event(const Keeper *keeper, int level, HistoryEvent what, HistoryEntry entry) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        entry.level = HISTORY_NUMBER((uint64_t) level);
+        entry.event = history_events[what].name;
+        entry.kind = entry.kind ? entry.kind : history_events[what].kind;
+        if (entry.figures.node.is_known)
+                add_instances(keeper->known.look->plan, arena, what == HISTORY_SHORT, &entry);
+        keeper->events.listener(keeper->events.userdata, &entry);
 }
 
 void keeper_report(const Keeper *keeper, int level, const char *id, const char *format, ...) {
@@ -68,8 +87,7 @@ void keeper_report_size(const Keeper *keeper, const char *instance, const PageCo
                             .pages_wanted = HISTORY_NUMBER(count->pages)},
         };
 
-        keeper_report_event(keeper, drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
-                            HISTORY_DRIFT, entry);
+        keeper_report_event(keeper, LOG_INFO, HISTORY_LEARNED, entry);
 }
 
 void keeper_report_drift(const Keeper *keeper, const Drift *drift) {
@@ -89,5 +107,6 @@ void keeper_report_drift(const Keeper *keeper, const Drift *drift) {
                         .pages_before = HISTORY_NUMBER(drift->expected_pages),
                         .pages = HISTORY_NUMBER(drift->found_pages),
                 };
-        keeper_report_event(keeper, LOG_INFO, HISTORY_LEARNED, entry);
+        keeper_report_event(keeper, drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
+                            HISTORY_DRIFT, entry);
 }

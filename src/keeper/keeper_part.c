@@ -107,7 +107,7 @@ static bool take_part(Keeper *keeper, LedgerHold *hold) {
                 return false;
         uint64_t wanted = hold->granted.pages_wanted;
 
-        ledger_settle(hold, MAX(left, charge->reserved_pages), charge->used, charge->n_used);
+        ledger_settle(hold, MAX(left, charge->reserved_pages), &charge->used);
         hold->granted.pages_wanted = wanted; /* less is granted: the instance remains degraded */
         return true;
 }

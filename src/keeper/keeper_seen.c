@@ -154,7 +154,7 @@ static bool settle(const Keeper *keeper, Arena *arena, const InstanceConfig *ins
                 return false;
         const UnitCharge *charge = unit_use_charge(unit, count->page_size_bytes);
 
-        ledger_settle(hold, count->pages, charge->used, charge->n_used);
+        ledger_settle(hold, count->pages, &charge->used);
         /* The hugetlb limit that hugeplan has set is lowered, too. */
         const char *group = unit_cgroup_find(keeper->root, arena, hold->unit);
         uint64_t bytes;

@@ -11,6 +11,7 @@
 #include "base/id_set.h"
 #include "base/size.h"
 #include "base/vec.h"
+#include "model/pages_by_node.h"
 #include "model/reason.h"
 
 enum { BUDDY_ORDERS = 32 };
@@ -20,17 +21,6 @@ enum { BUDDY_ORDERS = 32 };
 
 /* Parses a possible size of huge pages: a power of two of at least HUGE_PAGE_BYTES_MIN. Returns 0 or -EINVAL. */
 int page_size_parse(const char *string, uint64_t *ret_bytes);
-
-/* A number of pages on one node; the context gives their size. */
-typedef struct NodePages {
-        unsigned node;
-        uint64_t pages;
-} NodePages;
-
-/* Returns the entry of NODE in LIST, which has N entries, usually sorted by node; NULL: there is none. */
-static inline const NodePages *node_pages_find(const NodePages *list, size_t n, unsigned node) {
-        return ARRAY_SEEK(each, list, n, node < each->node ? -1 : node > each->node);
-}
 
 typedef struct Pool {
         uint64_t page_size_bytes;

@@ -15,8 +15,7 @@ typedef struct UnitCharge {
         uint64_t pages;          /* numa_stat: touched, in all */
         uint64_t reserved_pages; /* rsvd.current: mapped, touched or not; at least PAGES */
         uint64_t old_pages; /* touched beyond rsvd.current: mapped before the controller counted */
-        NodePages *used;    /* numa_stat: touched, by node */
-        size_t n_used;
+        PagesByNode used;   /* numa_stat: touched */
         /* Of charges that are read for status/page_users.h, not of those in UnitUse. */
         const char *unit;
         bool is_limited; /* rsvd.max of the group, or of one above, is a limit */
@@ -61,9 +60,7 @@ static inline void unit_charge_set_reserved(UnitCharge *charge, uint64_t counted
 }
 
 static inline uint64_t unit_charge_used_on(const UnitCharge *charge, unsigned node) {
-        const NodePages *used = charge ? node_pages_find(charge->used, charge->n_used, node) : NULL;
-
-        return used ? used->pages : 0;
+        return charge ? pages_on(&charge->used, node) : 0;
 }
 
 /* Returns CHARGE (NULL: NULL) less what OTHER has (NULL: nothing), in ARENA. Pages that are touched are among the reserved
@@ -77,8 +74,8 @@ static inline UnitCharge *unit_charge_less(Arena *arena, const UnitCharge *charg
         rest->reserved_pages =
                 sub_floored(charge->reserved_pages, other ? other->reserved_pages : 0);
         rest->pages = 0;
-        rest->used = arena_memdup(arena, charge->used, charge->n_used * sizeof(NodePages));
-        ARRAY_FOREACH(used, rest->used, rest->n_used) {
+        rest->used = pages_by_node_copy(arena, &charge->used);
+        VEC_FOREACH(used, &rest->used) {
                 used->pages = MIN(sub_floored(used->pages, unit_charge_used_on(other, used->node)),
                                   rest->reserved_pages - rest->pages);
                 rest->pages += used->pages;

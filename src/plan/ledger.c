@@ -30,11 +30,7 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance) {
 }
 
 uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
-        const NodePages *grant =
-                !instance ? NULL
-                          : node_pages_find(instance->grants.items, instance->grants.n, node);
-
-        return grant ? grant->pages : 0;
+        return instance ? pages_on(&instance->grants, node) : 0;
 }
 
 /* ---- comparing ---- */
@@ -207,8 +203,7 @@ LedgerInstance ledger_copy_instance(Arena *arena, const LedgerInstance *instance
         LedgerInstance copy = *instance;
 
         copy.name = arena_strdup(arena, instance->name);
-        copy.grants = (typeof(copy.grants)){};
-        vec_push_all(arena, &copy.grants, &instance->grants);
+        copy.grants = pages_by_node_copy(arena, &instance->grants);
         return copy;
 }
 
@@ -263,20 +258,14 @@ HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds) {
 }
 
 /* Adds PAGES in equal parts on NODES, which has at least one node. */
-static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes, uint64_t pages) {
+static void add_evenly(Arena *arena, PagesByNode *grants, const IdSet *nodes, uint64_t pages) {
         uint64_t left = id_set_count(nodes);
 
         ID_SET_FOREACH(node, nodes) {
                 uint64_t share = div_round_up(pages, left--);
-                NodePages *grant = VEC_FIND(known, &granted->grants, known->node == node);
 
-                if (share == 0)
-                        continue;
-                if (!grant) {
-                        grant = vec_push(arena, &granted->grants);
-                        *grant = (NodePages){.node = node};
-                }
-                grant->pages += share;
+                if (share > 0)
+                        pages_add_on(arena, grants, node, share);
                 pages -= share;
         }
 }
@@ -299,14 +288,14 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
             id_set_is_empty(&policy->nodes))
                 return;
-        uint64_t outside = VEC_SUM(grant, &known->granted.grants,
-                                   id_set_has(&policy->nodes, grant->node) ? 0 : grant->pages);
+        uint64_t outside = ledger_granted_pages(&known->granted) -
+                           pages_within(&known->granted.grants, &policy->nodes);
 
         VEC_KEEP(grant, &known->granted.grants, id_set_has(&policy->nodes, grant->node));
-        add_evenly(arena, &known->granted, &policy->nodes, outside);
+        add_evenly(arena, &known->granted.grants, &policy->nodes, outside);
 }
 
-void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size_t n_used) {
+void ledger_settle(LedgerHold *hold, uint64_t pages, const PagesByNode *used) {
         uint64_t over = sub_floored(ledger_granted_pages(&hold->granted), pages);
 
         /* Lower all nodes in equal parts; what one node cannot give, the others give. */
@@ -314,8 +303,7 @@ void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size
                 uint64_t left = pass == 0 ? hold->granted.grants.n : 1;
 
                 VEC_FOREACH(grant, &hold->granted.grants) {
-                        const NodePages *use = node_pages_find(used, n_used, grant->node);
-                        uint64_t spare = sub_floored(grant->pages, use ? use->pages : 0);
+                        uint64_t spare = sub_floored(grant->pages, pages_on(used, grant->node));
                         uint64_t part = MIN(div_round_up(over, left), spare);
 
                         grant->pages -= part;

@@ -33,7 +33,7 @@ typedef struct LedgerInstance {
         bool is_unitless;  /* it is not known whether it runs */
         bool was_complete; /* all its pages were there once; others may have got some since */
         bool was_ready;    /* likewise, and no other unit could take any */
-        VEC(NodePages) grants;
+        PagesByNode grants;
 } LedgerInstance;
 
 /* What a running unit was started with. The unit keeps these pages until it stops, even if the configuration
@@ -145,7 +145,7 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
 
 /* Records that HOLD's unit has taken all that it will take: PAGES, of which USED are touched. HOLD shrinks to PAGES,
  * but on no node below the pages touched there. */
-void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size_t n_used);
+void ledger_settle(LedgerHold *hold, uint64_t pages, const PagesByNode *used);
 
 /* Record why RUN of INSTANCE's unit was refused, in place of an earlier refusal; or that it was admitted. */
 void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *run,

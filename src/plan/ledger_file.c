@@ -54,10 +54,10 @@ static void add_flag(Text *flags, bool is_set, const char *name) {
                 text_printf(flags, "%s%s", flags->length > 0 ? "," : "", name);
 }
 
-static const char *format_nodes(Arena *arena, const NodePages *pages, size_t n) {
+static const char *format_nodes(Arena *arena, const PagesByNode *pages) {
         Text nodes = text_in(arena);
 
-        ARRAY_FOREACH(each, pages, n)
+        VEC_FOREACH(each, pages)
                 if (each->pages > 0)
                         text_printf(&nodes, "%s%u:%" PRIu64, nodes.length > 0 ? "," : "",
                                     each->node, MIN(each->pages, (uint64_t) INT64_MAX));
@@ -71,7 +71,7 @@ static const char *format_counted(Arena *arena, const LedgerHold *hold) {
         return hold->is_counted ? "counted"
                : !earlier       ? "-"
                           : arena_printf(arena, "beside:%" PRIu64 ":%s", earlier->reserved_pages,
-                                         format_nodes(arena, earlier->used, earlier->n_used));
+                                         format_nodes(arena, &earlier->used));
 }
 
 static void add_granted(Text *text, const LedgerInstance *instance) {
@@ -85,8 +85,7 @@ static void add_granted(Text *text, const LedgerInstance *instance) {
         add_count(text, instance->page_size_bytes);
         add_count(text, instance->pages_wanted);
         text_printf(text, " %s %s %s\n", placement_names[instance->placement],
-                    format_nodes(text->arena, instance->grants.items, instance->grants.n),
-                    or_dash(text_string(&flags)));
+                    format_nodes(text->arena, &instance->grants), or_dash(text_string(&flags)));
 }
 
 char *ledger_format(Arena *arena, const Ledger *ledger) {
@@ -171,19 +170,18 @@ static bool next_name(char **line, const char *const *names, size_t n, int *ret)
         return *ret >= 0;
 }
 
-static bool read_grants(Reader *reader, char *list, LedgerInstance *instance) {
+static bool read_nodes(Reader *reader, char *list, PagesByNode *ret) {
         char *item;
 
         if (*list == '\0')
                 return true;
         while ((item = strsep(&list, ","))) {
-                NodePages grant;
+                NodePages here;
 
-                if (!next_node(&item, ":", &grant.node) || !next_count(&item, &grant.pages) ||
-                    item || grant.pages == 0 ||
-                    VEC_ANY(earlier, &instance->grants, earlier->node == grant.node))
+                if (!next_node(&item, ":", &here.node) || !next_count(&item, &here.pages) || item ||
+                    here.pages == 0 || pages_find_on(ret, here.node))
                         return false;
-                *vec_push(reader->arena, &instance->grants) = grant;
+                *vec_push(reader->arena, ret) = here;
         }
         return true;
 }
@@ -196,7 +194,7 @@ static bool read_granted(Reader *reader, char *line, LedgerInstance *ret) {
                 return false;
         char *nodes = next_word(&line), *flags = next_word(&line), *flag;
 
-        if (!nodes || !flags || !read_grants(reader, nodes, ret))
+        if (!nodes || !flags || !read_nodes(reader, nodes, &ret->grants))
                 return false;
         ret->placement = (Placement) placement;
         while ((flag = strsep(&flags, ","))) {
@@ -235,7 +233,6 @@ static bool read_instance(Reader *reader, char *line) {
 
 /* "counted", "-", or "beside:PAGES:NODE:PAGES,...": earlier runs' pages, and on which nodes they are in use. */
 static bool read_counted(Reader *reader, char *word, LedgerHold *hold) {
-        LedgerInstance used = {};
         UnitCharge earlier = {};
         const char *pages;
 
@@ -243,11 +240,9 @@ static bool read_counted(Reader *reader, char *word, LedgerHold *hold) {
         if (!text_equals(strsep(&word, ":"), "beside") || !(pages = strsep(&word, ":")) || !word)
                 return true;
         if (parse_u64(pages, &earlier.reserved_pages) < 0 ||
-            !read_grants(reader, *word == '-' ? word + 1 : word, &used))
+            !read_nodes(reader, *word == '-' ? word + 1 : word, &earlier.used))
                 return false;
-        earlier.used = used.grants.items;
-        earlier.n_used = used.grants.n;
-        earlier.pages = ledger_granted_pages(&used);
+        earlier.pages = VEC_SUM(here, &earlier.used, here->pages);
         hold->earlier = arena_memdup(reader->arena, &earlier, sizeof(earlier));
         return true;
 }

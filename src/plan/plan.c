@@ -141,7 +141,7 @@ static void assume_holds(Arena *arena, const PlanInput *input, LedgerHolds *hold
                                              .granted = ledger_copy_instance(arena, known)};
                         /* No more than it wants now. */
                         if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
-                                ledger_settle(hold, wanted, NULL, 0);
+                                ledger_settle(hold, wanted, &(PagesByNode){});
                 }
                 if (!unit || demand->n_options == 0 || !is_assumed_running(input, started, unit))
                         continue;
@@ -191,12 +191,6 @@ const DemandOption *planner_find_option(const LedgerInstance *before,
                       : NULL;
 }
 
-uint64_t planner_granted_on(const PlanInstance *instance, unsigned node) {
-        const NodePages *grant = node_pages_find(instance->grants, instance->n_grants, node);
-
-        return grant ? grant->pages : 0;
-}
-
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
         return ARRAY_SEEK(
                 pool, plan->pools, plan->n_pools,
@@ -214,7 +208,7 @@ bool plan_waits_for_restart(const PlanInstance *instance, const LedgerHold *hold
         return hold && (instance->page_size_bytes != hold->granted.page_size_bytes ||
                         instance->pages_granted != ledger_granted_pages(&hold->granted) ||
                         VEC_ANY(grant, &hold->granted.grants,
-                                planner_granted_on(instance, grant->node) != grant->pages));
+                                pages_on(&instance->grants, grant->node) != grant->pages));
 }
 
 bool planner_is_left_out(const PlanInstance *instance) {
@@ -288,10 +282,8 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .is_unitless = !config->unit,
                         .was_complete = is_complete || (is_same && before->was_complete),
                         .was_ready = is_same && before->was_ready,
+                        .grants = pages_by_node_copy(arena, &instance->grants),
                 };
-                vec_reserve(arena, &after->grants, instance->n_grants);
-                ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
-                        *vec_push(arena, &after->grants) = *grant;
         }
         ledger->instances = recorded;
         ledger->left.n = 0;

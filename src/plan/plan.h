@@ -65,8 +65,7 @@ typedef struct PlanInstance {
         uint64_t page_size_bytes; /* 0: it reserves nothing, or its demand is not known */
         uint64_t pages_wanted;
         uint64_t pages_granted;
-        NodePages *grants; /* by node number; none with 0 pages */
-        size_t n_grants;
+        PagesByNode grants;      /* none with 0 pages */
         Reason reason;           /* REASON_NONE: it has all it wants */
         Reason no_hugetlb_limit; /* why it does not start all the same: Isolate=yes is impossible */
         Reason exposed;          /* likewise: running units may take its pages first */

@@ -234,11 +234,9 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
 
         if (!value || take_digits(&at, &pages->pages) < 0)
                 return is_none;
-        pages->is_per_node = *at == ':';
-        if (!pages->is_per_node)
+        if (*at != ':')
                 return *at ? has_rest : (Wrong){};
         pages->pages = 0;
-        pages->nodes = ARENA_ARRAY(arena, NodePages, strlen(value) / 4 + 1);
         ARRAY_FOREACH(each, topology->nodes, topology->n_nodes)
                 id_set_add(&online, each->id);
         for (at = value;; at++) {
@@ -258,7 +256,7 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
                                              id_set_format(arena, &online))};
                 if (take_digits(&at, &count) < 0)
                         return is_none;
-                pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
+                *vec_push(arena, &pages->nodes) = (NodePages){(unsigned) node, count};
                 pages->pages = add_saturated(pages->pages, count);
                 if (*at != ',')
                         return *at ? has_rest : (Wrong){};
@@ -274,13 +272,12 @@ static void add_pages(Reader *reader, const char *value, KernelPages *pages) {
                 return;
         }
         const char *lacks =
-                pages->is_per_node ? kernel_no_node_counts(reader->arena, reader->topology) : NULL;
+                pages->nodes.n > 0 ? kernel_no_node_counts(reader->arena, reader->topology) : NULL;
 
         if (lacks) {
                 /* Older kernels use sscanf(value, "%lu") and ignore what follows the number. POWER ignores all of it. */
-                pages->pages = kernel_is_power(reader->topology) ? 0 : pages->nodes[0].node;
-                pages->is_per_node = false;
-                pages->n_nodes = 0;
+                pages->pages = kernel_is_power(reader->topology) ? 0 : pages->nodes.items[0].node;
+                pages->nodes.n = 0;
                 reject(reader, PROBLEM_CMDLINE_BAD_VALUE, &unclear,
                        arena_printf(reader->arena,
                                     "%s: it takes this for %" PRIu64 " on all nodes together",
@@ -389,7 +386,7 @@ static void judge_numa(Reader *reader) {
         if (!has_numa_off(&reader->line->arguments))
                 return;
         VEC_FOREACH(pages, all)
-                if (!words && ARRAY_ANY(each, pages->nodes, pages->n_nodes, each->node > 0))
+                if (!words && VEC_ANY(each, &pages->nodes, each->node > 0))
                         words = pages->words;
         if (!words)
                 return;
@@ -397,7 +394,7 @@ static void judge_numa(Reader *reader) {
                arena_printf(reader->arena,
                             "makes the host a single node, so \"%s\" is dropped as a whole", words),
                "remove numa=off");
-        VEC_KEEP(pages, all, !ARRAY_ANY(each, pages->nodes, pages->n_nodes, each->node > 0));
+        VEC_KEEP(pages, all, !VEC_ANY(each, &pages->nodes, each->node > 0));
 }
 
 /* ---- the line ---- */

@@ -24,10 +24,8 @@ typedef struct KernelPages {
         const char *words;        /* "hugepagesz=1G hugepages=4" */
         uint64_t page_size_bytes; /* of the preceding hugepagesz=, else the default size */
         bool is_default_size;     /* no size precedes it */
-        bool is_per_node;         /* and the kernel supports counts by node */
         uint64_t pages;           /* over all nodes */
-        NodePages *nodes;         /* if is_per_node */
-        size_t n_nodes;
+        PagesByNode nodes;        /* as written; empty: one number for all nodes */
 } KernelPages;
 
 /* Relevant words that belong together. */

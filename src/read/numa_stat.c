@@ -18,9 +18,9 @@ bool process_parse_node_pages(Arena *arena, const char *word, NodePages *ret) {
 
 /* "total=4194304 N0=4194304", in bytes. */
 int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
-                            uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n) {
+                            uint64_t *ret_pages, PagesByNode *ret_nodes) {
         static const char total[] = "total=";
-        VEC(NodePages) nodes = {};
+        PagesByNode nodes = {};
         NodePages here;
         uint64_t bytes;
         char *word = text_next_word(arena, &text, " \n");
@@ -33,7 +33,6 @@ int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_b
                         *vec_push(arena, &nodes) =
                                 (NodePages){here.node, here.pages / page_size_bytes};
         *ret_pages = bytes / page_size_bytes;
-        *ret_nodes = nodes.items;
-        *ret_n = nodes.n;
+        *ret_nodes = nodes;
         return 0;
 }

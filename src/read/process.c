@@ -84,7 +84,6 @@ HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
 
         TEXT_FOREACH(line, arena, text, "\n") {
                 HugeMapping mapping = {};
-                VEC(NodePages) nodes = {};
                 const char *address;
                 bool is_huge = false;
                 NodePages here;
@@ -97,14 +96,12 @@ HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
                         if (text_equals(word, "huge"))
                                 is_huge = true;
                         else if (process_parse_node_pages(arena, word, &here)) {
-                                *vec_push(arena, &nodes) = here;
+                                *vec_push(arena, &mapping.nodes) = here;
                                 mapping.pages = add_saturated(mapping.pages, here.pages);
                         } else if (text_starts_with(word, size_key) &&
                                    parse_u64(word + strlen(size_key), &kib) == 0)
                                 mapping.page_size_bytes = mul_saturated(kib, KIB);
                 }
-                mapping.nodes = nodes.items;
-                mapping.n_nodes = nodes.n;
                 /* Until maps is read, each mapping counts as a separate part of one unknown segment. */
                 mapping.offset_bytes = mapping.address;
                 if (is_huge)
@@ -176,8 +173,7 @@ void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *
                 HugeMapping *kept = vec_push(arena, &process->mappings);
 
                 *kept = *mapping;
-                kept->nodes =
-                        arena_memdup(arena, mapping->nodes, mapping->n_nodes * sizeof(NodePages));
+                kept->nodes = pages_by_node_copy(arena, &mapping->nodes);
         }
         process->is_detailed = true;
 }

@@ -16,8 +16,7 @@ typedef struct HugeMapping {
         uint64_t address;
         uint64_t page_size_bytes; /* 0: not known, because no page was touched */
         uint64_t pages;           /* touched by this process */
-        NodePages *nodes;         /* where the touched pages are */
-        size_t n_nodes;
+        PagesByNode nodes;        /* where the touched pages are */
         /* Identifies the segment: processes that share it have equal values. All 0 if maps was not read. */
         uint64_t device;
         uint64_t inode;
@@ -112,7 +111,7 @@ bool process_parse_node_pages(Arena *arena, const char *word, NodePages *ret);
 
 /* Parses hugetlb.SIZE.numa_stat of a control group: the pages in use, in all and by node. */
 int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
-                            uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n);
+                            uint64_t *ret_pages, PagesByNode *ret_nodes);
 
 /* ---- the address space of a server, by kind of pages ---- */
 

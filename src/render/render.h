@@ -51,7 +51,7 @@ void render_colored(Text *text, const RenderOptions *options, const char *color,
 char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 
 /* Returns "0:541 1:540"; "-" for none. */
-char *render_nodes(Arena *arena, const NodePages *nodes, size_t n);
+char *render_nodes(Arena *arena, const PagesByNode *nodes);
 
 /* Returns "1,081", or "40 of 1,081" if fewer are granted than wanted; "-" if none are wanted. */
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);

@@ -206,12 +206,10 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                                                                           "Size as configured,",
                                    &option->sizing, options);
         if (demand->n_options > 0)
-                text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
-                            placement_names[config->placement],
-                            id_set_format(arena, &demand->nodes),
-                            planned->n_grants > 0
-                                    ? render_nodes(arena, planned->grants, planned->n_grants)
-                                    : "nothing");
+                text_printf(
+                        &text, "\nPlacement=%s on nodes %s: %s\n",
+                        placement_names[config->placement], id_set_format(arena, &demand->nodes),
+                        planned->grants.n > 0 ? render_nodes(arena, &planned->grants) : "nothing");
         if (demand->n_options > 0 && base_page_bytes == 0)
                 text_add(
                         &text,

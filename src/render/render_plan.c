@@ -68,7 +68,7 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
                 const StatusInstance instance = status_planned(planned);
 
                 render_add_instance(table, arena, &instance);
-                table_add(table, render_nodes(arena, instance.nodes, instance.n_nodes));
+                table_add(table, render_nodes(arena, &instance.nodes));
                 uint64_t tables_bytes = planned->pages_granted > 0
                                                 ? page_tables_bytes(plan_wanted_bytes(planned),
                                                                     plan->base_page_bytes)

@@ -41,11 +41,10 @@ static const char *outcome_word(Arena *arena, const StatusInstance *instance) {
 
 /* Returns where its pages are (the kernel may have moved them), or else where they were granted. */
 static char *render_places(Arena *arena, const StatusInstance *instance) {
-        size_t n = instance->n_nodes;
-        const NodePages *nodes = instance->proof ? proof_places(arena, instance->proof, &n)
-                                                 : instance->nodes;
+        const PagesByNode nodes = instance->proof ? proof_places(arena, instance->proof)
+                                                  : instance->nodes;
 
-        return render_nodes(arena, nodes, n);
+        return render_nodes(arena, &nodes);
 }
 
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
@@ -123,7 +122,7 @@ static void add_page_users(Text *text, const Status *status, const RenderOptions
                           user->mapped_pages > 0 ? format_count(arena, user->mapped_pages) : NULL);
                 table_add(table, size_bytes > 0 ? format_page_size(arena, size_bytes) : NULL);
                 table_add(table, format_size(arena, page_user_kept_bytes(user)));
-                table_add(table, render_nodes(arena, user->nodes, user->n_nodes));
+                table_add(table, render_nodes(arena, &user->nodes));
                 table_add(table, instance ? instance->name : NULL);
         }
         render_table(text, options, table, NULL);
@@ -214,8 +213,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                              arena_printf(arena, "%s of %s on nodes %s, until %s is restarted",
                                           format_count(arena, hold->pages),
                                           format_page_size(arena, hold->page_size_bytes),
-                                          render_nodes(arena, hold->nodes, hold->n_nodes),
-                                          hold->unit));
+                                          render_nodes(arena, &hold->nodes), hold->unit));
         const char *word = outcome_word(arena, instance);
 
         render_field(&text, options, "Outcome", word);
@@ -235,8 +233,8 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         /* The attempts on pools that serve the instance. */
         VEC_FOREACH(attempt, &status->attempts) {
                 if (attempt->page_size_bytes != instance->page_size_bytes ||
-                    (instance->n_nodes > 0 && !ARRAY_ANY(node, instance->nodes, instance->n_nodes,
-                                                         node->node == attempt->node)))
+                    (instance->nodes.n > 0 &&
+                     !VEC_ANY(node, &instance->nodes, node->node == attempt->node)))
                         continue;
                 render_field(&text, options, label, attempt_format(arena, attempt));
                 label = "";

@@ -55,8 +55,7 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 else
                         table_add(table, NULL);
                 table_add(table, size_bytes > 0 ? format_page_size(arena, size_bytes) : NULL);
-                table_add(table, render_nodes(arena, proof->own ? proof->own->nodes : NULL,
-                                              proof->own ? proof->own->n_nodes : 0));
+                table_add(table, proof->own ? render_nodes(arena, &proof->own->nodes) : NULL);
                 table_add(table, tables_bytes > 0 ? format_size(arena, tables_bytes) : NULL);
                 table_add(table, look->pid > 0 ? arena_printf(arena, "%" PRIu64, look->pid) : NULL);
                 table_add(table,
@@ -144,7 +143,7 @@ static json_t *look_to_json(const ServerLook *look) {
                 json_pack("{so so so sb so}", "pageSizeBytes", count_to_json(user->page_size_bytes),
                           "mappedPages", count_to_json(page_user_kept_pages(user)), "touchedPages",
                           count_to_json(user->pages), "lowerBound", user->is_lower_bound, "nodes",
-                          node_pages_to_json(user->nodes, user->n_nodes)));
+                          node_pages_to_json(&user->nodes)));
 
         return json_pack("{so ss? so so so so so so}", "pid", known_to_json(look->pid), "command",
                          look->command, "runsForSec", known_to_json(look->age_usec / USEC_PER_SEC),

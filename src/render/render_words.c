@@ -9,13 +9,13 @@ char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
                           : format_size(arena, mul_saturated(pages, page_size_bytes));
 }
 
-char *render_nodes(Arena *arena, const NodePages *nodes, size_t n) {
+char *render_nodes(Arena *arena, const PagesByNode *nodes) {
         Text text = text_in(arena);
 
-        for (size_t i = 0; i < n; i++)
-                text_printf(&text, "%s%u:%s", i > 0 ? " " : "", nodes[i].node,
-                            format_count(arena, nodes[i].pages));
-        return arena_strdup(arena, n > 0 ? text_string(&text) : "-");
+        VEC_FOREACH(here, nodes)
+                text_printf(&text, "%s%u:%s", text.length > 0 ? " " : "", here->node,
+                            format_count(arena, here->pages));
+        return arena_strdup(arena, nodes->n > 0 ? text_string(&text) : "-");
 }
 
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
@@ -35,9 +35,8 @@ char *render_verdict(Arena *arena, const StatusInstance *instance) {
                             render_granted(arena, instance->pages_granted, instance->pages_wanted),
                             format_page_size(arena, instance->page_size_bytes),
                             render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-        if (instance->n_nodes > 0 && !instance->reason.text)
-                text_printf(&text, " on nodes %s",
-                            render_nodes(arena, instance->nodes, instance->n_nodes));
+        if (instance->nodes.n > 0 && !instance->reason.text)
+                text_printf(&text, " on nodes %s", render_nodes(arena, &instance->nodes));
         if (instance->reason.text)
                 text_printf(&text, ": %s", instance->reason.text);
         if (instance->reason.remedy)

@@ -6,14 +6,28 @@
 #include "render/status_json.h"
 #include "status/json_value.h"
 
+/* Returns "nodes" of OBJECT. */
+static PagesByNode node_pages_from_json(Arena *arena, const json_t *object) {
+        const json_t *array = json_object_get(object, "nodes");
+        PagesByNode nodes = {};
+
+        for (size_t i = 0; i < json_array_size(array); i++) {
+                const json_t *item = json_array_get(array, i);
+
+                *vec_push(arena, &nodes) = (NodePages){(unsigned) count_from_json(item, "node"),
+                                                       count_from_json(item, "pages")};
+        }
+        return nodes;
+}
+
 static bool hold_from_json(Arena *arena, const json_t *json, StatusHold *ret) {
         *ret = (StatusHold){
                 .instance = text_from_json(arena, json, "instance"),
                 .unit = text_from_json(arena, json, "unit"),
                 .page_size_bytes = count_from_json(json, "pageSizeBytes"),
                 .pages = count_from_json(json, "pages"),
+                .nodes = node_pages_from_json(arena, json),
         };
-        ret->nodes = node_pages_from_json(arena, json_object_get(json, "nodes"), &ret->n_nodes);
         return ret->instance && ret->unit;
 }
 
@@ -46,6 +60,7 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
                 .reason = {.text = text_from_json(arena, json, "reason"),
                            .remedy = text_from_json(arena, json, "remedy")},
                 .fingerprint = text_from_json(arena, json, "configuration"),
+                .nodes = node_pages_from_json(arena, json),
         };
 
         if (!instance.name ||
@@ -59,21 +74,18 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
 
         if (hold_from_json(arena, json_object_get(json, "untilRestart"), &until))
                 instance.until_restart = arena_memdup(arena, &until, sizeof(until));
-        instance.nodes =
-                node_pages_from_json(arena, json_object_get(json, "nodes"), &instance.n_nodes);
         *ret = instance;
         return 0;
 }
 
-static NodePages *nodes_from_row(Arena *arena, const char *words, size_t *ret_n) {
-        VEC(NodePages) nodes = {};
+static PagesByNode nodes_from_row(Arena *arena, const char *words) {
+        PagesByNode nodes = {};
         NodePages pages;
 
         TEXT_FOREACH(word, arena, words, " ")
                 if (process_parse_node_pages(arena, word, &pages))
                         *vec_push(arena, &nodes) = pages;
-        *ret_n = nodes.n;
-        return nodes.items;
+        return nodes;
 }
 
 /* Reads what instance_to_row() has made. */
@@ -90,7 +102,7 @@ static bool instance_from_row(Arena *arena, const char *row, StatusInstance *ret
             parse_u64(words[4], &ret->pages_granted) < 0)
                 return false;
         ret->name = words[0];
-        ret->nodes = nodes_from_row(arena, words[5], &ret->n_nodes);
+        ret->nodes = nodes_from_row(arena, words[5]);
         if (n >= N_OF_UNIT) {
                 ret->unit = words[6];
                 ret->engine = words[7];
@@ -104,7 +116,7 @@ static bool instance_from_row(Arena *arena, const char *row, StatusInstance *ret
                 if (parse_u64(words[11], &until.page_size_bytes) < 0 ||
                     parse_u64(words[12], &until.pages) < 0)
                         return false;
-                until.nodes = nodes_from_row(arena, words[13], &until.n_nodes);
+                until.nodes = nodes_from_row(arena, words[13]);
                 ret->until_restart = arena_memdup(arena, &until, sizeof(until));
         }
         return true;

@@ -9,8 +9,7 @@
 static json_t *hold_to_json(const StatusHold *hold) {
         return json_pack("{ss ss so so so}", "instance", hold->instance, "unit", hold->unit,
                          "pageSizeBytes", count_to_json(hold->page_size_bytes), "pages",
-                         count_to_json(hold->pages), "nodes",
-                         node_pages_to_json(hold->nodes, hold->n_nodes));
+                         count_to_json(hold->pages), "nodes", node_pages_to_json(&hold->nodes));
 }
 
 static json_t *ids_to_json(const IdSet *ids) {
@@ -29,10 +28,10 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                          "pageSizeBytes", known_to_json(instance->page_size_bytes), "pagesWanted",
                          count_to_json(instance->pages_wanted), "pagesGranted",
                          count_to_json(instance->pages_granted), "nodes",
-                         node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
-                         (int) instance->priority, "shortage", shortage_names[instance->shortage],
-                         "running", instance->is_running, "letStart", instance->was_let_start,
-                         "counted", instance->is_counted, "untilRestart",
+                         node_pages_to_json(&instance->nodes), "priority", (int) instance->priority,
+                         "shortage", shortage_names[instance->shortage], "running",
+                         instance->is_running, "letStart", instance->was_let_start, "counted",
+                         instance->is_counted, "untilRestart",
                          instance->until_restart ? hold_to_json(instance->until_restart)
                                                  : json_null(),
                          "reason", reason->text, "reasonId",
@@ -41,9 +40,9 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                          instance->outcome);
 }
 
-static void add_nodes(Text *row, const NodePages *nodes, size_t n) {
+static void add_nodes(Text *row, const PagesByNode *nodes) {
         text_add(row, "\t");
-        ARRAY_FOREACH(each, nodes, n)
+        VEC_FOREACH(each, nodes)
                 text_printf(row, "N%u=%" PRIu64 " ", each->node, each->pages);
 }
 
@@ -55,14 +54,14 @@ static json_t *instance_to_row(Arena *arena, const StatusInstance *instance) {
         text_printf(&row, "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
                     text_printable(arena, instance->name), verdict_name(instance->verdict),
                     instance->page_size_bytes, instance->pages_wanted, instance->pages_granted);
-        add_nodes(&row, instance->nodes, instance->n_nodes);
+        add_nodes(&row, &instance->nodes);
         if (instance->unit)
                 text_printf(&row, "\t%s\t%s\t%s\t%d\t%d", instance->unit, instance->engine,
                             text_printable(arena, instance->file), instance->was_let_start,
                             instance->is_counted);
         if (instance->unit && until) {
                 text_printf(&row, "\t%" PRIu64 "\t%" PRIu64, until->page_size_bytes, until->pages);
-                add_nodes(&row, until->nodes, until->n_nodes);
+                add_nodes(&row, &until->nodes);
         }
         return json_string(row.string);
 }

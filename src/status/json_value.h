@@ -27,4 +27,8 @@ static inline json_t *text_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_printable(arena, string)) : json_null();
 }
 
-NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n);
+static inline json_t *node_pages_to_json(const PagesByNode *nodes) {
+        return VEC_TO_JSON(each, nodes,
+                           json_pack("{si so}", "node", (int) each->node, "pages",
+                                     count_to_json(each->pages)));
+}

@@ -45,10 +45,10 @@ char *page_user_format_use(Arena *arena, const PageUser *user) {
                 text_printf(&text, "%s%s pages of %s in use", at_least,
                             format_count(arena, user->pages),
                             format_page_size(arena, user->page_size_bytes));
-        for (size_t i = 0; i < user->n_nodes; i++)
-                text_printf(&text, "%s%u: %s%s", i == 0 ? " (node " : ", ", user->nodes[i].node,
-                            format_count(arena, user->nodes[i].pages),
-                            i + 1 == user->n_nodes ? ")" : "");
+        VEC_FOREACH(here, &user->nodes)
+                text_printf(&text, "%s%u: %s%s", here == user->nodes.items ? " (node " : ", ",
+                            here->node, format_count(arena, here->pages),
+                            here + 1 == user->nodes.items + user->nodes.n ? ")" : "");
         return text.string;
 }
 
@@ -78,5 +78,5 @@ json_t *page_user_to_json(const PageUser *user, const char *instance) {
                          count_to_json(user->pages), "mappedPages",
                          count_to_json(user->mapped_pages), "bytes", count_to_json(user->bytes),
                          "lowerBound", user->is_lower_bound, "nodes",
-                         node_pages_to_json(user->nodes, user->n_nodes));
+                         node_pages_to_json(&user->nodes));
 }

@@ -35,7 +35,7 @@ typedef VEC(Piece) Pieces;
 typedef struct Count {
         uint64_t pages;
         uint64_t mapped_pages;
-        VEC(NodePages) nodes;
+        PagesByNode nodes;
         bool is_lower_bound;
 } Count;
 
@@ -63,21 +63,14 @@ static uint64_t device_page_size(const Maker *maker, uint64_t device) {
 
 /* ---- counting ---- */
 
-static void add_nodes(Arena *arena, Count *count, const NodePages *nodes, size_t n) {
-        ARRAY_FOREACH(node, nodes, n) {
-                NodePages *here = VEC_FIND(known, &count->nodes, known->node == node->node);
-
-                if (!here) {
-                        here = vec_push(arena, &count->nodes);
-                        here->node = node->node;
-                }
-                here->pages = add_saturated(here->pages, node->pages);
-        }
+static void add_nodes(Arena *arena, Count *count, const PagesByNode *nodes) {
+        VEC_FOREACH(here, nodes)
+                pages_add_on(arena, &count->nodes, here->node, here->pages);
 }
 
 static void add_mapping(Arena *arena, Count *count, const HugeMapping *mapping) {
         count->pages = add_saturated(count->pages, mapping->pages);
-        add_nodes(arena, count, mapping->nodes, mapping->n_nodes);
+        add_nodes(arena, count, &mapping->nodes);
 }
 
 static bool is_same_segment(const Piece *a, const Piece *b) {
@@ -245,11 +238,9 @@ static int compare_nodes(const void *a, const void *b) {
         return compare_u64(((const NodePages *) a)->node, ((const NodePages *) b)->node);
 }
 
-static void set_nodes(PageUser *user, NodePages *nodes, size_t n) {
-        if (n > 0)
-                qsort(nodes, n, sizeof(NodePages), compare_nodes);
-        user->nodes = nodes;
-        user->n_nodes = n;
+static void set_nodes(PageUser *user, const PagesByNode *nodes) {
+        user->nodes = *nodes;
+        vec_sort(&user->nodes, compare_nodes);
 }
 
 static PageUser *add_row(Maker *maker, const Process *leader, uint64_t page_size_bytes) {
@@ -288,7 +279,7 @@ static void add_rows(Maker *maker, const Group *group, const Process *leader,
                         sum.pages = add_saturated(sum.pages, count.pages);
                         sum.mapped_pages = add_saturated(sum.mapped_pages, count.mapped_pages);
                         sum.is_lower_bound = sum.is_lower_bound || count.is_lower_bound;
-                        add_nodes(maker->arena, &sum, count.nodes.items, count.nodes.n);
+                        add_nodes(maker->arena, &sum, &count.nodes);
                 }
                 if (sum.pages == 0 && sum.mapped_pages == 0)
                         continue;
@@ -298,7 +289,7 @@ static void add_rows(Maker *maker, const Group *group, const Process *leader,
                 user->mapped_pages = sum.mapped_pages;
                 user->bytes = mul_saturated(sum.pages, page_size_bytes);
                 user->is_lower_bound = sum.is_lower_bound || has_hidden;
-                set_nodes(user, sum.nodes.items, sum.nodes.n);
+                set_nodes(user, &sum.nodes);
         }
 }
 
@@ -393,8 +384,8 @@ static void add_charge(Maker *maker, const UnitCharge *charge) {
                 row->pages = charge->pages;
                 row->bytes = mul_saturated(charge->pages, charge->page_size_bytes);
                 row->is_lower_bound = false;
-                if (charge->n_used > 0)
-                        set_nodes(row, charge->used, charge->n_used);
+                if (charge->used.n > 0)
+                        set_nodes(row, &charge->used);
         }
         add_held(maker, row->page_size_bytes, page_user_kept_pages(row) - kept_pages);
 }

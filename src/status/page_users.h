@@ -29,11 +29,10 @@ typedef struct PageUser {
         uint64_t bytes;
         uint64_t pages;        /* in use */
         uint64_t mapped_pages; /* not available to others: in use or reserved; 0: not known */
-        NodePages *nodes;      /* of the pages in use, by node number; n_nodes is 0: not known */
-        size_t n_nodes;
-        bool is_lower_bound; /* more pages may be in use */
-        bool is_limited;     /* rsvd.max of its control group, or of one above, is a limit */
-        bool is_segment;     /* a System V segment with no process attached */
+        PagesByNode nodes;     /* of the pages in use, by node number; empty: not known */
+        bool is_lower_bound;   /* more pages may be in use */
+        bool is_limited;       /* rsvd.max of its control group, or of one above, is a limit */
+        bool is_segment;       /* a System V segment with no process attached */
         uint64_t segment_id;
 } PageUser;
 

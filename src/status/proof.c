@@ -287,8 +287,7 @@ static void deviate(Arena *arena, Proof *proof, char *text, char *remedy) {
 static void add_deviations(Arena *arena, Proof *proof) {
         const StatusInstance *instance = proof->instance;
         const StatusHold *hold = instance->until_restart;
-        const NodePages *planned = hold ? hold->nodes : instance->nodes;
-        size_t n = hold ? hold->n_nodes : instance->n_nodes;
+        const PagesByNode *planned = hold ? &hold->nodes : &instance->nodes;
 
         if (proof->page_size_bytes == 0) /* the planned page size is not known */
                 return;
@@ -311,9 +310,9 @@ static void add_deviations(Arena *arena, Proof *proof) {
                                              format_page_count(arena, pages - proof->wanted_pages,
                                                                bytes)),
                                 arena_printf(arena, "raise its size in %s", instance->file));
-                ARRAY_FOREACH(node, user->nodes, user->n_nodes)
-                        if (n > 0 && node->pages > 0 &&
-                            !ARRAY_ANY(grant, planned, n, grant->node == node->node))
+                VEC_FOREACH(node, &user->nodes)
+                        if (planned->n > 0 && node->pages > 0 &&
+                            !pages_find_on(planned, node->node))
                                 deviate(arena, proof,
                                         arena_printf(arena,
                                                      "%s are on node %u, where none were planned",
@@ -328,36 +327,30 @@ static void add_deviations(Arena *arena, Proof *proof) {
         }
 }
 
-static uint64_t pages_on(const NodePages *nodes, size_t n, unsigned node) {
-        return ARRAY_SUM(each, nodes, n, each->node == node ? each->pages : 0);
-}
-
-NodePages *proof_places(Arena *arena, const Proof *proof, size_t *ret_n) {
+PagesByNode proof_places(Arena *arena, const Proof *proof) {
         const StatusInstance *instance = proof->instance;
         const PageUser *own = proof->own;
-        VEC(NodePages) places = {};
+        PagesByNode places = {};
         IdSet nodes = {};
 
-        *ret_n = instance->n_nodes;
-        if (!own || own->is_lower_bound || own->n_nodes == 0)
+        if (!own || own->is_lower_bound || own->nodes.n == 0)
                 return instance->nodes;
-        ARRAY_FOREACH(each, own->nodes, own->n_nodes)
+        VEC_FOREACH(each, &own->nodes)
                 id_set_add(&nodes, each->node);
-        ARRAY_FOREACH(each, instance->nodes, instance->n_nodes)
+        VEC_FOREACH(each, &instance->nodes)
                 id_set_add(&nodes, each->node);
         uint64_t left = sub_floored(instance->pages_granted, own->pages);
 
         ID_SET_FOREACH(node, &nodes) {
-                uint64_t used = pages_on(own->nodes, own->n_nodes, node);
-                uint64_t granted = pages_on(instance->nodes, instance->n_nodes, node);
+                uint64_t used = pages_on(&own->nodes, node);
+                uint64_t granted = pages_on(&instance->nodes, node);
                 uint64_t untouched = MIN(sub_floored(granted, used), left);
 
                 left -= untouched;
                 if (used + untouched > 0)
                         *vec_push(arena, &places) = (NodePages){node, used + untouched};
         }
-        *ret_n = places.n;
-        return places.items;
+        return places;
 }
 
 /* ---- all ---- */

@@ -105,7 +105,7 @@ void proof_add_problems(const Proof *proof, Severity severity, Diags *problems);
 bool proof_wants_settings(const Engine *engine, const ServerLook *look);
 
 /* Returns the nodes of its pages: pages in use by the kernel's counts, the rest by the grants. */
-NodePages *proof_places(Arena *arena, const Proof *proof, size_t *ret_n);
+PagesByNode proof_places(Arena *arena, const Proof *proof);
 
 /* Returns "in use", "fell back", "not started", "starting", "idle 3 d" or "not known". */
 char *proof_word(Arena *arena, const Proof *proof);

@@ -62,7 +62,6 @@ StatusInstance status_planned(const PlanInstance *planned) {
                 .pages_wanted = planned->pages_wanted,
                 .pages_granted = planned->pages_granted,
                 .nodes = planned->grants,
-                .n_nodes = planned->n_grants,
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .reason = *plan_reason(planned),
@@ -147,9 +146,7 @@ static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
                 .unit = arena_strdup(arena, hold->unit),
                 .page_size_bytes = granted->page_size_bytes,
                 .pages = ledger_granted_pages(granted),
-                .nodes = arena_memdup(arena, granted->grants.items,
-                                      granted->grants.n * sizeof(NodePages)),
-                .n_nodes = granted->grants.n,
+                .nodes = pages_by_node_copy(arena, &granted->grants),
         };
 }
 
@@ -160,7 +157,7 @@ static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
 static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *nodes) {
         uint64_t missing = 0;
 
-        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
+        VEC_FOREACH(grant, &planned->grants) {
                 StatusPool *pool =
                         ARRAY_FIND(each, judge->status->pools, judge->status->n_pools,
                                    each->node == grant->node &&
@@ -201,8 +198,7 @@ static bool are_taken(const Judge *judge, const StatusInstance *instance, const 
 
         ARRAY_FOREACH(other, plan->instances, plan->n_instances)
                 if (other->page_size_bytes == bytes)
-                        planned += ARRAY_SUM(grant, other->grants, other->n_grants,
-                                             id_set_has(nodes, grant->node) ? grant->pages : 0);
+                        planned += pages_within(&other->grants, nodes);
         return total >= planned;
 }
 

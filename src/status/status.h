@@ -48,8 +48,7 @@ typedef struct StatusHold {
         const char *unit;
         uint64_t page_size_bytes;
         uint64_t pages;
-        NodePages *nodes;
-        size_t n_nodes;
+        PagesByNode nodes;
 } StatusHold;
 
 typedef struct Proof Proof;
@@ -63,8 +62,7 @@ typedef struct StatusInstance {
         uint64_t page_size_bytes; /* 0: not known */
         uint64_t pages_wanted;
         uint64_t pages_granted;
-        NodePages *nodes;
-        size_t n_nodes;
+        PagesByNode nodes;
         unsigned priority;
         Shortage shortage;
         bool is_running;    /* its unit has not stopped since its start, with or without its gate */

@@ -128,13 +128,11 @@ static void add_setting(const Need *need, const char *key, const char *text, con
 static void judge_nodes(const Need *need, Diags *problems) {
         const PlanInstance *planned = need->planned;
         const MemoryPolicy *policy = &need->unit->policy;
-        uint64_t pages = 0;
 
         if (policy->kind != MEMORY_POLICY_BIND || id_set_is_empty(&policy->nodes))
                 return;
-        ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
-                if (!id_set_has(&policy->nodes, grant->node))
-                        pages += grant->pages;
+        uint64_t pages = planned->pages_granted - pages_within(&planned->grants, &policy->nodes);
+
         if (pages == 0)
                 return;
         const char *nodes = id_set_format(need->arena, &policy->nodes);

@@ -57,10 +57,8 @@ static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledge
                 const PlanInstance *instance = &plan->instances[i];
 
                 require(reloaded->instances[i].reason.kind != REASON_BOOT_GUARD);
-                uint64_t pages = 0;
+                uint64_t pages = VEC_SUM(grant, &instance->grants, grant->pages);
 
-                for (size_t g = 0; g < instance->n_grants; g++)
-                        pages += instance->grants[g].pages;
                 require(pages <= proven_pages(guard, instance->demand->config->name,
                                               instance->page_size_bytes));
         }

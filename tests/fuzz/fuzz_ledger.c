@@ -36,11 +36,10 @@ static Running run_all(Arena *arena, const Ledger *ledger) {
 
         VEC_FOREACH(hold, &ledger->holds) {
                 UnitUse *unit = vec_push(arena, &running.use.units);
-                UnitCharge charge = {.page_size_bytes = 2 * MIB, .reserved_pages = 7, .n_used = 1};
+                UnitCharge charge = {.page_size_bytes = 2 * MIB, .reserved_pages = 7};
 
                 *unit = (UnitUse){.unit = hold->unit, .is_running = true};
-                charge.used = ARENA_NEW(arena, NodePages);
-                charge.used->pages = 5;
+                pages_add_on(arena, &charge.used, 0, 5);
                 if (hold->is_counted)
                         *vec_push(arena, &unit->charges) = charge;
         }

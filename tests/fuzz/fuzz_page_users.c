@@ -35,16 +35,16 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
 static bool read_charge(Arena *arena, const char *text, const char *unit, UnitCharge *ret) {
         *ret = (UnitCharge){.unit = unit, .page_size_bytes = 2 * MIB};
         return unit && process_parse_numa_stat(arena, text, ret->page_size_bytes, &ret->pages,
-                                               &ret->used, &ret->n_used) == 0;
+                                               &ret->used) == 0;
 }
 
 static void check_row(Arena *arena, const PageUser *page_user) {
         require(page_user->unit || page_user->command);
         require_printable(page_user_format(arena, page_user));
         require_printable(page_user_format_use(arena, page_user));
-        for (size_t i = 0; i < page_user->n_nodes; i++) {
-                require(page_user->nodes[i].node < ID_SET_MAX);
-                require(i == 0 || page_user->nodes[i].node >= page_user->nodes[i - 1].node);
+        VEC_FOREACH(here, &page_user->nodes) {
+                require(here->node < ID_SET_MAX);
+                require(here == page_user->nodes.items || here->node >= (here - 1)->node);
         }
 }
 

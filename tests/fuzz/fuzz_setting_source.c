@@ -50,8 +50,8 @@ static void check_line(Arena *arena, const char *line) {
 
         VEC_FOREACH(pages, &read->pages) {
                 require(topology_page_size_index(topology, pages->page_size_bytes) >= 0);
-                for (size_t i = 0; i < pages->n_nodes; i++)
-                        require(pages->nodes[i].node < ID_SET_MAX);
+                VEC_FOREACH(here, &pages->nodes)
+                        require(here->node < ID_SET_MAX);
         }
         VEC_FOREACH(problem, &read->problems.list)
                 require(problem->id && problem->text && problem->key);

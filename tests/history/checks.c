@@ -225,10 +225,8 @@ static uint64_t granted_on(const Plan *plan, unsigned node, uint64_t page_bytes)
         uint64_t pages = 0;
 
         for (size_t i = 0; i < plan->n_instances; i++)
-                for (size_t k = 0; k < plan->instances[i].n_grants; k++)
-                        if (plan->instances[i].page_size_bytes == page_bytes &&
-                            plan->instances[i].grants[k].node == node)
-                                pages += plan->instances[i].grants[k].pages;
+                if (plan->instances[i].page_size_bytes == page_bytes)
+                        pages += pages_on(&plan->instances[i].grants, node);
         return pages;
 }
 

@@ -273,9 +273,8 @@ static const char *keeper_text(const History *history) {
                 const PlanInstance *instance = &plan->instances[i];
 
                 text_printf(&text, "%s", instance->demand->config->name);
-                for (size_t k = 0; k < instance->n_grants; k++)
-                        text_printf(&text, " %u:%" PRIu64, instance->grants[k].node,
-                                    instance->grants[k].pages);
+                VEC_FOREACH(grant, &instance->grants)
+                        text_printf(&text, " %u:%" PRIu64, grant->node, grant->pages);
                 text_add(&text, "; ");
         }
         return text_string(&text);

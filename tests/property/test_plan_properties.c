@@ -404,15 +404,14 @@ static void make_charge(World *world, UnitUse *unit, size_t k) {
         const Topology *topology = world->topology;
         UnitCharge *charge = vec_push(world->arena, &unit->charges);
 
-        *charge = (UnitCharge){.page_size_bytes = topology->page_sizes[k].bytes,
-                               .used = ARENA_ARRAY(world->arena, NodePages, topology->n_nodes)};
+        charge->page_size_bytes = topology->page_sizes[k].bytes;
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 uint64_t most = pool_used_pages(&topology->nodes[i].pools[k]);
                 uint64_t pages = chance(world, 50) ? draw(world, 0, chance(world, 5) ? 100 : most)
                                                    : 0;
 
                 if (pages > 0)
-                        charge->used[charge->n_used++] = (NodePages){topology->nodes[i].id, pages};
+                        pages_add_on(world->arena, &charge->used, topology->nodes[i].id, pages);
                 charge->reserved_pages += pages;
         }
         charge->reserved_pages += draw(world, 0, topology->page_sizes[k].reserved_pages);
@@ -591,7 +590,7 @@ static LedgerHolds holds_of_all(const World *world) {
                                 if (demand->options[o].page_size_bytes == known->page_size_bytes)
                                         wanted = demand->options[o].pages;
                         if (demand->n_options > 0 && wanted < ledger_granted_pages(known))
-                                ledger_settle(hold, wanted, NULL, 0);
+                                ledger_settle(hold, wanted, &(PagesByNode){});
                 }
                 if (demand->n_options > 0 && is_assumed(world, demand->config->unit))
                         *vec_push(world->arena, &holds) = (LedgerHold){
@@ -893,11 +892,11 @@ static bool option_fits(const World *world, Books *books, size_t n, const Demand
         size_t k = size_at(world, option->page_size_bytes);
         uint64_t sum = 0;
 
-        for (size_t s = 0; s < option->n_split; s++)
-                if (!fits_for(world, books, n, node_at(world, option->split[s].node), k,
-                              option->split[s].pages))
+        for (size_t s = 0; s < option->split.n; s++)
+                if (!fits_for(world, books, n, node_at(world, option->split.items[s].node), k,
+                              option->split.items[s].pages))
                         return false;
-        if (option->n_split > 0)
+        if (option->split.n > 0)
                 return true;
         ID_SET_FOREACH(id, &world->plan->instances[n].demand->nodes)
                 sum += capacity_for(world, books, n, node_at(world, id), k);
@@ -908,12 +907,13 @@ static void enter_grants(const World *world, Books *books, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         size_t k = size_at(world, planned->page_size_bytes);
 
-        for (size_t g = 0; g < planned->n_grants; g++) {
-                size_t i = node_at(world, planned->grants[g].node);
+        for (size_t g = 0; g < planned->grants.n; g++) {
+                size_t i = node_at(world, planned->grants.items[g].node);
 
-                REQUIRE(world, fits_for(world, books, n, i, k, planned->grants[g].pages),
-                        "%s on node %u", planned->demand->config->name, planned->grants[g].node);
-                enter(world, books, n, i, k, planned->grants[g].pages);
+                REQUIRE(world, fits_for(world, books, n, i, k, planned->grants.items[g].pages),
+                        "%s on node %u", planned->demand->config->name,
+                        planned->grants.items[g].node);
+                enter(world, books, n, i, k, planned->grants.items[g].pages);
         }
 }
 
@@ -1025,12 +1025,12 @@ static void check_bookkeeping(const World *world) {
                 uint64_t sum = 0;
 
                 REQUIRE_OF(world, planned, planned->hold == hold_of(world, planned));
-                for (size_t g = 0; g < planned->n_grants; g++) {
-                        const NodePages *grant = &planned->grants[g];
+                for (size_t g = 0; g < planned->grants.n; g++) {
+                        const NodePages *grant = &planned->grants.items[g];
 
                         REQUIRE_OF(world, planned, grant->pages > 0);
                         REQUIRE_OF(world, planned,
-                                   g == 0 || planned->grants[g - 1].node < grant->node ||
+                                   g == 0 || planned->grants.items[g - 1].node < grant->node ||
                                            planned->demand->config->refusal);
                         if (!planned->demand->config->refusal)
                                 REQUIRE_OF(world, planned,
@@ -1307,20 +1307,22 @@ static void check_splits(const World *world) {
                         if (!option &&
                             planned->demand->options[o].page_size_bytes == planned->page_size_bytes)
                                 option = &planned->demand->options[o];
-                if (!option || option->n_split == 0 || planned->reason.kind != REASON_NONE)
+                if (!option || option->split.n == 0 || planned->reason.kind != REASON_NONE)
                         continue;
                 size_t g = 0;
 
-                for (size_t s = 0; s < option->n_split; s++) {
-                        if (option->split[s].pages == 0)
+                for (size_t s = 0; s < option->split.n; s++) {
+                        if (option->split.items[s].pages == 0)
                                 continue;
                         REQUIRE_OF(world, planned,
-                                   g < planned->n_grants &&
-                                           planned->grants[g].node == option->split[s].node &&
-                                           planned->grants[g].pages == option->split[s].pages);
+                                   g < planned->grants.n &&
+                                           planned->grants.items[g].node ==
+                                                   option->split.items[s].node &&
+                                           planned->grants.items[g].pages ==
+                                                   option->split.items[s].pages);
                         g++;
                 }
-                REQUIRE_OF(world, planned, g == planned->n_grants);
+                REQUIRE_OF(world, planned, g == planned->grants.n);
         }
 }
 
@@ -1399,11 +1401,11 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n, 
                 size_t i = node_at(world, grant->node);
                 uint64_t pages =
                         MIN(grant->pages - parts->pages[n][i], capacity_for(world, books, n, i, k));
-                uint64_t wanted = option->n_split > 0 ? 0 : option->pages;
+                uint64_t wanted = option->split.n > 0 ? 0 : option->pages;
 
-                for (size_t s = 0; s < option->n_split; s++)
-                        if (option->split[s].node == grant->node)
-                                wanted = option->split[s].pages;
+                for (size_t s = 0; s < option->split.n; s++)
+                        if (option->split.items[s].node == grant->node)
+                                wanted = option->split.items[s].pages;
                 if (is_held_only)
                         wanted = MIN(wanted, kept_of(world, books, n, i, k));
                 pages = MIN(pages, sub_floored(wanted, parts->pages[n][i]));
@@ -1423,17 +1425,18 @@ static bool rest_fits(const World *world, Books *books, const Parts *parts, size
         size_t k = size_at(world, option->page_size_bytes);
         uint64_t sum = 0;
 
-        for (size_t s = 0; s < option->n_split; s++) {
-                size_t i = node_at(world, option->split[s].node);
+        for (size_t s = 0; s < option->split.n; s++) {
+                size_t i = node_at(world, option->split.items[s].node);
 
-                if (option->split[s].pages > parts->pages[n][i] &&
-                    !fits_for(world, books, n, i, k, option->split[s].pages - parts->pages[n][i]))
+                if (option->split.items[s].pages > parts->pages[n][i] &&
+                    !fits_for(world, books, n, i, k,
+                              option->split.items[s].pages - parts->pages[n][i]))
                         return false;
         }
         ID_SET_FOREACH(id, &demand->nodes)
                 sum += parts->pages[n][node_at(world, id)] +
                        capacity_for(world, books, n, node_at(world, id), k);
-        return option->n_split > 0 || sum >= option->pages;
+        return option->split.n > 0 || sum >= option->pages;
 }
 
 /* By how much a node is short of KeepFree=. */
@@ -1446,10 +1449,9 @@ static uint64_t naive_shortage(const World *world, const Node *node) {
 
 /* Pages of the size of index K on the node of index I. */
 static uint64_t planned_on(const World *world, const PlanInstance *planned, size_t i, size_t k) {
-        const NodePages *grant =
-                node_pages_find(planned->grants, planned->n_grants, world->topology->nodes[i].id);
-
-        return grant && size_at(world, planned->page_size_bytes) == k ? grant->pages : 0;
+        return size_at(world, planned->page_size_bytes) != k
+                       ? 0
+                       : pages_on(&planned->grants, world->topology->nodes[i].id);
 }
 
 /* The instance keeps its part, except on a node that is short: there only what its unit keeps. */
@@ -1526,7 +1528,7 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
         leave(world, books, n);
         enter_grants(world, books, n);
         check_keeps_part(world, books, parts, n);
-        if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted ||
+        if (demand->options[0].split.n > 0 || planned->pages_granted == planned->pages_wanted ||
             is_step_too_small(world, books, parts, n))
                 return;
         ID_SET_FOREACH(id, &demand->nodes)
@@ -1625,8 +1627,8 @@ static void check_spread(const World *world, const PlanInstance *planned) {
         size_t k = size_at(world, planned->page_size_bytes);
         uint64_t most = 0;
 
-        for (size_t g = 0; g < planned->n_grants; g++)
-                most = MAX(most, planned->grants[g].pages);
+        for (size_t g = 0; g < planned->grants.n; g++)
+                most = MAX(most, planned->grants.items[g].pages);
         ID_SET_FOREACH(id, &planned->demand->nodes) {
                 uint64_t here = planned_on(world, planned, node_at(world, id), k);
 
@@ -1655,7 +1657,7 @@ static void check_pack(const World *world, const PlanInstance *planned) {
                 capacity[best] = 0;
                 needed++;
         }
-        REQUIRE(world, planned->n_grants == needed, "%zu nodes instead of %zu", planned->n_grants,
+        REQUIRE(world, planned->grants.n == needed, "%zu nodes instead of %zu", planned->grants.n,
                 needed);
 }
 
@@ -1677,7 +1679,7 @@ static void check_alone(const World *world) {
                 compute_oracle(&alone);
                 const PlanInstance *planned = &alone.plan->instances[0];
 
-                if (planned->reason.kind != REASON_NONE || planned->n_grants == 0 ||
+                if (planned->reason.kind != REASON_NONE || planned->grants.n == 0 ||
                     planned->demand->config->n_node_memory > 0)
                         continue;
                 if (planned->demand->config->placement == PLACEMENT_PACK)
@@ -1705,7 +1707,7 @@ static void require_same(const World *world, const Plan *a, const Plan *b, const
 
                 REQUIRE(world,
                         text_equals(had, has) &&
-                                (first->n_grants == 0 ||
+                                (first->grants.n == 0 ||
                                  first->page_size_bytes == second->page_size_bytes) &&
                                 is_same_reason(&first->reason, &second->reason),
                         "%s: %s has %s, then %s", when, name, had, has);

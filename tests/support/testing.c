@@ -359,10 +359,8 @@ Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, siz
 
 /* ---- running units ---- */
 
-typedef VEC(NodePages) NodePagesList;
-
 /* "0:7/1:3" */
-static void read_node_pages(Arena *arena, const char *value, NodePagesList *ret) {
+static void read_node_pages(Arena *arena, const char *value, PagesByNode *ret) {
         char *word;
 
         while ((word = text_next_word(arena, &value, "/"))) {
@@ -395,12 +393,9 @@ static void read_nodes(const char *value, IdSet *ret) {
 static UnitCharge read_charge(Arena *arena, const char *value) {
         uint64_t counted = number_or_abort(text_next_word(arena, &value, "/"));
         UnitCharge charge = {};
-        NodePagesList used = {};
 
-        read_node_pages(arena, value, &used);
-        charge.used = used.items;
-        charge.n_used = used.n;
-        charge.pages = VEC_SUM(each, &used, each->pages);
+        read_node_pages(arena, value, &charge.used);
+        charge.pages = VEC_SUM(each, &charge.used, each->pages);
         unit_charge_set_reserved(&charge, counted);
         return charge;
 }
@@ -429,12 +424,8 @@ static void read_hold_word(Arena *arena, const char *word, LedgerHold *hold) {
         } else if (text_equals(word, "tentative"))
                 hold->is_tentative = true;
         else {
-                NodePagesList grants = {};
-
                 value = read_size_of(arena, word, &hold->granted.page_size_bytes);
-                read_node_pages(arena, value, &grants);
-                VEC_FOREACH(grant, &grants)
-                        *vec_push(arena, &hold->granted.grants) = *grant;
+                read_node_pages(arena, value, &hold->granted.grants);
                 hold->granted.pages_wanted = ledger_granted_pages(&hold->granted);
         }
 }
@@ -547,11 +538,11 @@ char *grants_text(Arena *arena, const Plan *plan, const char *name) {
         const PlanInstance *instance = plan_find(plan, name);
         Text text = text_in(arena);
 
-        for (size_t i = 0; instance && i < instance->n_grants; i++)
-                text_printf(&text, "%s%u:%" PRIu64, i > 0 ? " " : "", instance->grants[i].node,
-                            instance->grants[i].pages);
         if (!instance)
-                text_add(&text, "no such instance");
+                return arena_strdup(arena, "no such instance");
+        VEC_FOREACH(grant, &instance->grants)
+                text_printf(&text, "%s%u:%" PRIu64, text.length > 0 ? " " : "", grant->node,
+                            grant->pages);
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 

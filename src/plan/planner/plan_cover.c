@@ -73,7 +73,6 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .unit = instance->demand->config->unit,
                 .policy = instance->demand->policy,
                 .grants = instance->grants,
-                .n_grants = instance->n_grants,
                 .pages = sub_floored(pages, promises_unitless_pages(promises, name)),
                 .has_mount = index_find(promises->mounts, name),
         };

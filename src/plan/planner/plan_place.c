@@ -8,7 +8,7 @@
 static uint64_t held_and_not_granted(const Planner *planner, const PlanInstance *instance,
                                      const PlanPool *pool) {
         return sub_floored(planner_held_pages(planner, instance, pool),
-                           planner_granted_on(instance, pool->node));
+                           pages_on(&instance->grants, pool->node));
 }
 
 const LedgerInstance *planner_before(const Planner *planner, const PlanInstance *instance) {
@@ -131,7 +131,7 @@ static bool place_as_before(const Planner *planner, const PlanInstance *instance
 bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, Candidate *candidate) {
         /* NodeMemory= is placed as written. */
-        ARRAY_FOREACH(part, option->split, option->n_split) {
+        VEC_FOREACH(part, &option->split) {
                 CandidatePool *here = candidate_find(candidate, part->node);
 
                 if (part->pages > (here ? here->capacity : 0))
@@ -139,7 +139,7 @@ bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                 if (here)
                         here->pages = part->pages;
         }
-        if (option->split)
+        if (option->split.n > 0)
                 return true;
         if (place_as_before(planner, instance, option, candidate))
                 return true;
@@ -155,49 +155,47 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
                              candidate_capacity(candidate));
 
         /* NodeMemory=: as much of each part as fits, besides what the instance has. */
-        ARRAY_FOREACH(part, option->split, option->n_split) {
+        VEC_FOREACH(part, &option->split) {
                 CandidatePool *here = candidate_find(candidate, part->node);
 
                 if (here)
                         here->pages = MIN(
-                                sub_floored(part->pages, planner_granted_on(instance, part->node)),
+                                sub_floored(part->pages, pages_on(&instance->grants, part->node)),
                                 here->capacity);
         }
-        if (!option->split)
+        if (option->split.n == 0)
                 place(instance, candidate, pages);
 }
 
 void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
                       const Candidate *candidate) {
-        NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n);
-        size_t n = 0;
+        PagesByNode grants = {};
 
+        vec_reserve(planner->arena, &grants, candidate->n);
         ARRAY_FOREACH(here, candidate->pools, candidate->n) {
                 PlanPool *pool = here->pool;
-                uint64_t pages = planner_granted_on(instance, pool->node) + here->pages;
+                uint64_t pages = pages_on(&instance->grants, pool->node) + here->pages;
 
                 planner_grant(
                         planner, instance, pool,
                         sub_floored(here->pages, held_and_not_granted(planner, instance, pool)));
                 instance->pages_granted += here->pages;
                 if (pages > 0)
-                        grants[n++] = (NodePages){pool->node, pages};
+                        *vec_push(planner->arena, &grants) = (NodePages){pool->node, pages};
         }
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
         instance->grants = grants;
-        instance->n_grants = n;
 }
 
 void planner_give_up(Planner *planner, PlanInstance *instance) {
-        ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
+        VEC_FOREACH(grant, &instance->grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
-
 
                 planner_take_back(
                         planner, instance, pool,
                         sub_floored(grant->pages, planner_held_pages(planner, instance, pool)));
         }
-        instance->n_grants = 0;
+        instance->grants.n = 0;
         instance->pages_granted = 0;
 }

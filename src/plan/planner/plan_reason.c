@@ -14,8 +14,7 @@ static const PoolLimit *find_binding_limit(const Planner *planner, const DemandO
                 const PoolLimit *limit = planner_limit(planner, here->pool, false);
 
                 /* The part of the split on that node. */
-                const NodePages *part = ARRAY_FIND(each, option->split, option->n_split,
-                                                   each->node == here->pool->node);
+                const NodePages *part = pages_find_on(&option->split, here->pool->node);
 
                 if (limit && (!part || part->pages > here->capacity))
                         return limit;
@@ -26,7 +25,7 @@ static const PoolLimit *find_binding_limit(const Planner *planner, const DemandO
 /* Returns whether an instance that is short is so only because others hold reserved pages, and how many these are. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
         *ret_taken = ARRAY_SUM(each, candidate->pools, candidate->n, each->pool->others_pages);
-        ARRAY_FOREACH(part, option->split, option->n_split) {
+        VEC_FOREACH(part, &option->split) {
                 const CandidatePool *here = candidate_find(candidate, part->node);
 
                 if (!here || part->pages > add_saturated(here->capacity, here->pool->others_pages))
@@ -51,9 +50,7 @@ static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
         ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
                 uint64_t bytes =
-                        mul_saturated(ARRAY_SUM(grant, other->grants, other->n_grants,
-                                                id_set_has(nodes, grant->node) ? grant->pages : 0),
-                                      other->page_size_bytes);
+                        mul_saturated(pages_within(&other->grants, nodes), other->page_size_bytes);
 
                 if (!other->hold)
                         movable_bytes = add_saturated(movable_bytes, bytes);
@@ -140,7 +137,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                         format_count(arena, option->pages), capacity == 1 ? "is" : "are");
         if (limit)
                 return limit->reason;
-        ARRAY_FOREACH(part, option->split, option->n_split) {
+        VEC_FOREACH(part, &option->split) {
                 const CandidatePool *pool = candidate_find(candidate, part->node);
                 uint64_t here = pool ? pool->capacity : 0;
                 IdSet node = {};

@@ -72,14 +72,13 @@ static void keep(Planner *planner, PlanInstance *instance, const DemandOption *o
 
         VEC_FOREACH(grant, &before->grants) {
                 CandidatePool *here = candidate_find(&candidate, grant->node);
-                const NodePages *split =
-                        ARRAY_FIND(each, option->split, option->n_split, each->node == grant->node);
-                uint64_t wanted = split ? split->pages : option->split ? 0 : option->pages;
+                uint64_t wanted = option->split.n > 0 ? pages_on(&option->split, grant->node)
+                                                      : option->pages;
 
                 if (!here)
                         continue;
                 const PlanPool *pool = here->pool;
-                uint64_t has = planner_granted_on(instance, grant->node);
+                uint64_t has = pages_on(&instance->grants, grant->node);
                 uint64_t most = how == KEEP_PRESENT
                                         ? planner_untaken(planner, pool)
                                         : MIN(sub_floored(wanted, has),
@@ -155,7 +154,6 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
                 return;
         instance->page_size_bytes = before->page_size_bytes;
         instance->pages_wanted = before->pages_wanted;
-        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n);
         VEC_FOREACH(grant, &before->grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, before->page_size_bytes);
                 uint64_t more = pool ? sub_floored(grant->pages,
@@ -245,9 +243,8 @@ static void shed_parts(Planner *planner) {
                 PlanInstance *instance = plan->order[i - 1];
                 bool is_part = instance->demand->config->shortage == SHORTAGE_DEGRADE &&
                                instance->pages_granted < instance->pages_wanted;
-                size_t n = 0;
 
-                ARRAY_FOREACH(grant, instance->grants, is_part ? instance->n_grants : 0) {
+                ARRAY_FOREACH(grant, instance->grants.items, is_part ? instance->grants.n : 0) {
                         PlanPool *pool =
                                 planner_pool(planner, grant->node, instance->page_size_bytes);
                         uint64_t *shortage = &short_bytes[pool->node_index];
@@ -263,10 +260,7 @@ static void shed_parts(Planner *planner) {
                         *shortage =
                                 sub_floored(*shortage, mul_saturated(fewer, pool->page_size_bytes));
                 }
-                ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
-                        if (grant->pages > 0)
-                                instance->grants[n++] = *grant;
-                instance->n_grants = n;
+                VEC_KEEP(grant, &instance->grants, grant->pages > 0);
         }
 }
 
@@ -339,7 +333,6 @@ static void note_left(const Planner *planner, const Promises *promises) {
                                         : 0;
 
                 /* All of them may belong to the instance that has fewer from now on. */
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
                 if (row->unitless)
                         left += sub_floored(MIN(all, row->granted_pages), kept);
         }
@@ -348,6 +341,7 @@ static void note_left(const Planner *planner, const Promises *promises) {
 }
 
 Plan *plan_make(Arena *arena, const PlanInput *input) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Plan *plan = ARENA_NEW(arena, Plan);
         Planner planner = {.arena = arena, .scratch = scratch, .input = input, .plan = plan};
         const Topology *topology = input->topology;

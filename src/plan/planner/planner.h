@@ -131,8 +131,6 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
 /* Takes back all that the instance was granted. */
 void planner_give_up(Planner *planner, PlanInstance *instance);
 
-uint64_t planner_granted_on(const PlanInstance *instance, unsigned node);
-
 /* Returns the option of DEMAND by which the instance was served before; NULL if its demand is another one now. */
 const DemandOption *planner_find_option(const LedgerInstance *before, const DemandInstance *demand);
 

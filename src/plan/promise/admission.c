@@ -85,9 +85,7 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
         if (!starter->is_now)
-                return MIN(starter->pages,
-                           ARRAY_SUM(grant, starter->grants, starter->n_grants,
-                                     id_set_has(nodes, grant->node) ? grant->pages : 0));
+                return MIN(starter->pages, pages_within(&starter->grants, nodes));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own, turn_of(starter)))
                 return reach_turns_in(&admission->reach, own, starter->pages, nodes);

@@ -10,8 +10,7 @@ typedef struct Starter {
         const char *instance;
         const char *unit; /* NULL: the instance has none */
         MemoryPolicy policy;
-        const NodePages *grants; /* its planned pages, by node */
-        size_t n_grants;
+        PagesByNode grants; /* its planned pages */
         uint64_t pages;
         bool has_mount; /* has a mount of its own, which may earmark pages for it */
         bool is_now;    /* starts at this moment: takes pages by its policy, not by the plan */

@@ -92,7 +92,7 @@ static void add_units(Maker *maker) {
                         charge = unit_charge_less(maker->arena, charge, earlier ? earlier : &old);
                 if (!charge)
                         continue;
-                ARRAY_FOREACH(use, charge->used, charge->n_used) {
+                VEC_FOREACH(use, &charge->used) {
                         size_t node = topology_node_index(maker->promises->topology, use->node);
 
                         if (node < maker->promises->topology->n_nodes)
@@ -197,7 +197,7 @@ static void leave_behind(Maker *maker, const UnitCharge *group, const UnitCharge
                                 sub_floored(sub_floored(group->reserved_pages, group->pages),
                                             sub_floored(own->reserved_pages, own->pages)));
 
-        ARRAY_FOREACH(use, group->used, group->n_used) {
+        VEC_FOREACH(use, &group->used) {
                 size_t node = topology_node_index(topology, use->node);
                 uint64_t pages = use->pages - unit_charge_used_on(own, use->node);
 

@@ -186,7 +186,7 @@ static void take_kernel_line(const SettingSearch *search, const char *value) {
                 }
         }
         VEC_FOREACH(pages, &line->pages) {
-                SettingSourceKind what = pages->is_per_node ? SETTING_SOURCE_NODE_POOL
+                SettingSourceKind what = pages->nodes.n > 0 ? SETTING_SOURCE_NODE_POOL
                                          : pages->page_size_bytes ==
                                                          topology->default_page_size_bytes
                                                  ? SETTING_SOURCE_NR_HUGEPAGES

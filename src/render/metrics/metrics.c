@@ -107,7 +107,7 @@ static void add_pools_and_plan(Maker *maker, const Status *status) {
         add_family(maker, "database_granted_bytes",
                    "Huge pages that the plan grants it on a node.");
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
-                ARRAY_FOREACH(node, instance->nodes, instance->n_nodes)
+                VEC_FOREACH(node, &instance->nodes)
                         ADD_PAGES(maker, node->pages, instance->page_size_bytes, "database",
                                   instance->name, "node", node_of(maker, node->node));
 }
@@ -131,7 +131,7 @@ static void add_outcomes(Maker *maker, const Proofs *proofs) {
                 "Huge pages of a node that its server has touched; a lower bound if they are not counted.");
         VEC_FOREACH(proof, &proofs->list)
                 VEC_FOREACH(user, &proof->look->pages)
-                        ARRAY_FOREACH(node, user->nodes, user->n_nodes)
+                        VEC_FOREACH(node, &user->nodes)
                                 ADD_PAGES(maker, node->pages, user->page_size_bytes, "database",
                                           proof->instance->name, "node",
                                           node_of(maker, node->node));

@@ -157,11 +157,8 @@ TEST(rest) {
         assert_text(import_action_names[import.lines.items[0].action], "remove");
 
         /* Users on a node keep their pages; of pages beyond the setting, all. */
-        NodePages nodes[] = {{.node = 1, .pages = 330}};
-
         users.list.items[1].pages = 330;
-        users.list.items[1].nodes = nodes;
-        users.list.items[1].n_nodes = 1;
+        pages_add_on(arena, &users.list.items[1].nodes, 1, 330);
         const Import more = import_make(arena, &input);
 
         /* An instance without a unit may own the pages: 30 are described. */

@@ -112,9 +112,8 @@ static const char *demand_text(Arena *arena, const DemandInstance *demand) {
                             option->pages, format_page_size(arena, option->page_size_bytes),
                             option->sizing.is_exact ? " exactly" : "", option->sizing.bytes,
                             (size_t) option->sizing.steps.n);
-                for (size_t k = 0; k < option->n_split; k++)
-                        text_printf(&text, " %u:%" PRIu64, option->split[k].node,
-                                    option->split[k].pages);
+                VEC_FOREACH(part, &option->split)
+                        text_printf(&text, " %u:%" PRIu64, part->node, part->pages);
         }
         return text_string(&text);
 }
@@ -182,11 +181,11 @@ static const char *line_text(Arena *arena, const KernelLine *line) {
 
         VEC_FOREACH(pages, &line->pages) {
                 text_printf(&text, "%s=", format_page_size(arena, pages->page_size_bytes));
-                if (!pages->is_per_node)
+                if (pages->nodes.n == 0)
                         text_printf(&text, "%" PRIu64, pages->pages);
-                for (size_t i = 0; i < pages->n_nodes; i++)
-                        text_printf(&text, "%s%u:%" PRIu64, i > 0 ? "," : "", pages->nodes[i].node,
-                                    pages->nodes[i].pages);
+                VEC_FOREACH(here, &pages->nodes)
+                        text_printf(&text, "%s%u:%" PRIu64, here > pages->nodes.items ? "," : "",
+                                    here->node, here->pages);
                 text_add(&text, " ");
         }
         VEC_FOREACH(problem, &line->problems.list)

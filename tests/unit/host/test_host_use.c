@@ -20,8 +20,8 @@ static const char *charge_text(Arena *arena, const UnitUse *unit, uint64_t page_
         if (!charge)
                 return "-";
         text_printf(&text, "%" PRIu64, charge->reserved_pages);
-        for (size_t i = 0; i < charge->n_used; i++)
-                text_printf(&text, "/%u:%" PRIu64, charge->used[i].node, charge->used[i].pages);
+        VEC_FOREACH(used, &charge->used)
+                text_printf(&text, "/%u:%" PRIu64, used->node, used->pages);
         return text_string(&text);
 }
 

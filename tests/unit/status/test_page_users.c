@@ -41,7 +41,7 @@ static const char child_numa_maps[] =
 
 /* ---- stories ---- */
 
-enum { PROCESSES_MAX = 4, NODES_MAX = 2 };
+enum { PROCESSES_MAX = 4 };
 
 typedef struct Given {
         Process process;
@@ -54,8 +54,7 @@ typedef struct Story {
         Given given[PROCESSES_MAX];
         size_t n;
         UnitCharge charge; /* unit is NULL: none */
-        NodePages used[NODES_MAX];
-        Text segments; /* an empty one: not known */
+        Text segments;     /* an empty one: not known */
 } Story;
 
 #define VERB(name, words) STORY_VERB(name, words, Story, story)
@@ -102,18 +101,17 @@ VERB(do_cgroup, "cgroup") {
 
 /* TEXT SIZE: the pages, and those of each node. */
 VERB(do_numa_stat, "numa-stat") {
-        NodePages *nodes;
+        PagesByNode nodes;
         uint64_t pages;
-        size_t n;
         Text text = text_in(line->arena);
         int r = process_parse_numa_stat(line->arena, story_unescape(line->arena, line->words[1]),
-                                        story_number_at(line, 2), &pages, &nodes, &n);
+                                        story_number_at(line, 2), &pages, &nodes);
 
         if (r < 0)
                 return strerrorname_np(-r);
         text_printf(&text, "%" PRIu64, pages);
-        for (size_t i = 0; i < n; i++)
-                text_printf(&text, " %u:%" PRIu64, nodes[i].node, nodes[i].pages);
+        VEC_FOREACH(here, &nodes)
+                text_printf(&text, " %u:%" PRIu64, here->node, here->pages);
         return text_string(&text);
 }
 
@@ -179,12 +177,10 @@ VERB(do_charge, "charge") {
         story->charge = (UnitCharge){.unit = line->words[1],
                                      .page_size_bytes = story_number_at(line, 2),
                                      .pages = story_number_at(line, 3),
-                                     .reserved_pages = story_number_at(line, 4),
-                                     .used = story->used};
-        for (; line->words[5 + story->charge.n_used]; story->charge.n_used++)
-                story->used[story->charge.n_used] =
-                        (NodePages){(unsigned) story->charge.n_used,
-                                    story_number_at(line, 5 + story->charge.n_used)};
+                                     .reserved_pages = story_number_at(line, 4)};
+        for (unsigned node = 0; line->words[5 + node]; node++)
+                *vec_push(story->arena, &story->charge.used) =
+                        (NodePages){node, story_number_at(line, 5 + node)};
         return NULL;
 }
 
@@ -206,9 +202,8 @@ VERB(do_mappings, "mappings") {
                             format_page_size(line->arena, mapping->length_bytes),
                             mapping->offset_bytes / MIB, mapping->pages,
                             format_page_size(line->arena, mapping->page_size_bytes));
-                for (size_t i = 0; i < mapping->n_nodes; i++)
-                        text_printf(&text, " %u:%" PRIu64, mapping->nodes[i].node,
-                                    mapping->nodes[i].pages);
+                VEC_FOREACH(here, &mapping->nodes)
+                        text_printf(&text, " %u:%" PRIu64, here->node, here->pages);
         }
         return text_string(&text);
 }
@@ -252,9 +247,8 @@ VERB(do_rows, "rows") {
                             page_user->page_size_bytes > 0
                                     ? format_page_size(line->arena, page_user->page_size_bytes)
                                     : "unknown");
-                for (size_t i = 0; i < page_user->n_nodes; i++)
-                        text_printf(&text, " %u:%" PRIu64, page_user->nodes[i].node,
-                                    page_user->nodes[i].pages);
+                VEC_FOREACH(here, &page_user->nodes)
+                        text_printf(&text, " %u:%" PRIu64, here->node, here->pages);
         }
         return text_string(&text);
 }
@@ -268,7 +262,7 @@ STORY_TEST(stories, "unit/status/page_users", .size = sizeof(Story), .begin = be
 
 /* ---- text and JSON ---- */
 
-static const NodePages two_nodes[] = {{0, 100}, {1, 98}};
+static NodePages two_nodes[] = {{0, 100}, {1, 98}};
 
 static const PageUser maria = {
         .unit = "mariadb.service",
@@ -277,8 +271,7 @@ static const PageUser maria = {
         .page_size_bytes = 2 * MIB,
         .bytes = 396 * MIB,
         .pages = 198,
-        .nodes = (NodePages *) two_nodes,
-        .n_nodes = 2,
+        .nodes = {two_nodes, ARRAY_LEN(two_nodes), 0},
 };
 
 TEST(sentences) {

@@ -44,8 +44,7 @@ VERB(do_server, "server") {
                                        .page_size_bytes = 2 * MIB,
                                        .pages_wanted = 139,
                                        .pages_granted = 139,
-                                       .nodes = &c->granted,
-                                       .n_nodes = 1};
+                                       .nodes = {&c->granted, 1, 0}};
         c->look = (ServerLook){.is_running = true,
                                .pid = 812,
                                .command = "postgres",
@@ -60,8 +59,7 @@ VERB(do_server, "server") {
                 *vec_push(c->arena, &c->look.pages) = (PageUser){.page_size_bytes = 2 * MIB,
                                                                  .pages = story_number_at(line, 2),
                                                                  .mapped_pages = mapped,
-                                                                 .nodes = c->used,
-                                                                 .n_nodes = 1};
+                                                                 .nodes = {c->used, 1, 0}};
         c->input = (ProofInput){
                 .instance = &c->instance, .look = &c->look, .base_page_bytes = 4 * KIB};
         return NULL;
@@ -158,7 +156,7 @@ VERB(do_places_of, "on planned") {
         }
         for (size_t i = 0; i < 2; i++)
                 c->used[i] = place_at(line, i + 1);
-        c->look.pages.items[0].n_nodes = 2;
+        c->look.pages.items[0].nodes.n = 2;
         return NULL;
 }
 
@@ -172,10 +170,8 @@ VERB(do_more, "nothing-seen gigantic aside until-restart auto given") {
                 c->instance.verdict = VERDICT_ASIDE;
                 c->instance.reason = (Reason){REASON_STANDS_ASIDE, "switched off", "reboot"};
         } else if (text_equals(line->words[0], "until-restart")) {
-                c->hold = (StatusHold){.page_size_bytes = 2 * MIB,
-                                       .pages = 139,
-                                       .nodes = &c->granted,
-                                       .n_nodes = 1};
+                c->hold = (StatusHold){
+                        .page_size_bytes = 2 * MIB, .pages = 139, .nodes = {&c->granted, 1, 0}};
                 c->instance.until_restart = &c->hold;
         } else { /* as configured */
                 c->config.memory_kind = text_equals(line->words[0], "auto") ? MEMORY_AUTO
@@ -190,7 +186,6 @@ VERB(do_judge,
         const char *what = line->words[0];
         const Proof proof = proof_judge(line->arena, &c->input);
         Text text = text_in(line->arena);
-        size_t n;
 
         if (text_equals(what, "why"))
                 return proof.why;
@@ -209,9 +204,9 @@ VERB(do_judge,
         if (text_equals(what, "worst-tables"))
                 return story_number(line, proof.worst_tables_bytes);
         if (text_equals(what, "places")) {
-                const NodePages *places = proof_places(line->arena, &proof, &n);
+                const PagesByNode places = proof_places(line->arena, &proof);
 
-                return render_nodes(line->arena, places, n);
+                return render_nodes(line->arena, &places);
         }
         if (text_equals(what, "judge"))
                 return arena_printf(line->arena, "%s%s", outcome_name(proof.outcome),

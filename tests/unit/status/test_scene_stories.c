@@ -681,8 +681,7 @@ static Starter starter_make(Arena *arena, const char *text) {
                         const Running planned = running_make(
                                 arena, arena_printf(arena, "hold x x 2M=%s\n", word + 5));
 
-                        starter.grants = planned.holds.items[0].granted.grants.items;
-                        starter.n_grants = planned.holds.items[0].granted.grants.n;
+                        starter.grants = planned.holds.items[0].granted.grants;
                 } else
                         starter.policy = policy_of(arena, word);
         return starter;
@@ -804,8 +803,8 @@ VERB(do_reported, "has reported reported-reason reported-remedy is-running until
                 return story_yes(instance->is_running);
         /* "until-restart" */
         return until ? arena_printf(line->arena, "%s %" PRIu64 " on %zu node%s, the first %" PRIu64,
-                                    until->unit, until->pages, until->n_nodes,
-                                    until->n_nodes == 1 ? "" : "s", until->nodes[0].pages)
+                                    until->unit, until->pages, until->nodes.n,
+                                    until->nodes.n == 1 ? "" : "s", until->nodes.items[0].pages)
                      : NULL;
 }
 
@@ -816,7 +815,7 @@ VERB(do_describes, "describes") {
                                                         : NULL;
 
         return instance ? arena_printf(line->arena, "%s %s %s on %zu nodes", instance->unit,
-                                       instance->engine, instance->file, instance->n_nodes)
+                                       instance->engine, instance->file, instance->nodes.n)
                         : arena_printf(line->arena, "%s, %s, THP %s", status->boot_id,
                                        status->phase, status->thp);
 }
@@ -830,7 +829,7 @@ VERB(do_left_behind, "left-behind") {
 
         VEC_FOREACH(left, &scene->status->left)
                 text_printf(&text, "%s%s %s %" PRIu64 " on %zu nodes", text.length > 0 ? "; " : "",
-                            left->unit, left->instance, left->pages, left->n_nodes);
+                            left->unit, left->instance, left->pages, left->nodes.n);
         return text_string(&text);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/pages_by_node.h"
+
+PagesByNode pages_by_node_copy(Arena *arena, const PagesByNode *pages) {
+        PagesByNode copy = {};
+
+        vec_push_all(arena, &copy, pages);
+        return copy;
+}
+
+void pages_add_on(Arena *arena, PagesByNode *all, unsigned node, uint64_t pages) {
+        NodePages *known = pages_find_on(all, node);
+
+        if (!known) {
+                known = vec_push(arena, all);
+                *known = (NodePages){.node = node};
+        }
+        known->pages = add_saturated(known->pages, pages);
+}
