@@ -25,11 +25,6 @@ for _ in range(int(sys.argv[3])):
     s.recv(65536)
 """
 
-# Debian runs this program after each start of MariaDB: it searches for tables of an older version, and for accounts
-# without a password, which takes as long as the start.
-WITHOUT_INSPECTION: dict[str, Content] = {"/etc/mysql/debian-start": (0o755, "#!/bin/sh\n")}
-
-
 def installed_postgresql() -> int:
     """The guest's version; for checks only, because a scenario's files are made before the boot."""
     return int(next(Path("/usr/lib/postgresql").iterdir()).name)

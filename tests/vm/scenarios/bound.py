@@ -2,14 +2,7 @@
 """MariaDB and PostgreSQL are bound to the second node, with sizes from their own files. Their pages are reserved early, on
 that node only. Then MariaDB is no longer bound: the cover is as large as what it may take from PostgreSQL."""
 
-from databases import (
-    WITHOUT_INSPECTION,
-    check_postgresql,
-    drop_in,
-    installed_postgresql,
-    postgresql_files,
-    postgresql_unit,
-)
+from databases import check_postgresql, drop_in, installed_postgresql, postgresql_files, postgresql_unit
 from guestlib import *
 from memory import configure, pages_service, reload_all
 from scenario import Boot, Content, Node, Scenario
@@ -142,7 +135,6 @@ SCENARIO = Scenario(
         "/etc/systemd/system/cold.service.d/zz.conf": "[Service]\nNUMAPolicy=default\n",
         "/etc/systemd/system/fails.service": "[Service]\nType=oneshot\nExecStart=/bin/false\n",
         "/etc/hugeplan.d/20-mariadb.conf": (f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"),
-        **WITHOUT_INSPECTION,
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": f"""\
 [mariadb-5.5]
 innodb_buffer_pool_size = 1T

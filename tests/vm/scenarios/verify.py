@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from databases import WITHOUT_INSPECTION, charged, installed_postgresql, postgresql, psql
+from databases import charged, installed_postgresql, postgresql, psql
 from guestlib import *
 from memory import configure
 from scenario import Boot, Node, Scenario
@@ -172,6 +172,5 @@ def verified() -> None:
 SCENARIO = Scenario(
     nodes=(Node("1536M"), Node("1G")),
     more_suites=("trixie",),
-    files=WITHOUT_INSPECTION,
     boots=(Boot(verified, limit_sec=600),),
 )
