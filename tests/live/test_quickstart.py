@@ -281,7 +281,7 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
 
 def main() -> int:
     parser = common.parser(__doc__, "quickstart", rest="tests")
-    parser.add_argument("--runs", type=int, default=int(os.environ.get("HUGEPLAN_RUNS", "14")))
+    parser.add_argument("--runs", type=int, default=int(os.environ.get("HUGEPLAN_RUNS", "10")))
     options = parser.parse_args()
     reason = why_not()
     if reason:
