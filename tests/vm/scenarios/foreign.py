@@ -73,7 +73,7 @@ def planned(name: str, pages: int, node: int) -> None:
 
 def gone(name: str) -> None:
     configure(name, None)
-    reload_all()
+    reload()
 
 
 def stolen_pages_are_made_up_for() -> None:

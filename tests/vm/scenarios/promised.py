@@ -28,15 +28,15 @@ def restarted_beside_an_untouched() -> None:
     sh(f"systemctl stop {postgresql()}")
     configure("20-pg", None)
     configure("30-idle", None)
-    reloaded(0, "no instances")
+    reloaded("no instances")
     check_equal(set(pools().values()), {0}, "all pages are given back")
     service("a", "reserve 200")
     service("b", "reserve 150")
     configure("30-a", "[Instance]\nUnit=a.service\nPages=200\n")
-    reloaded(0, "a is added")
+    reloaded("a is added")
     systemctl("start a.service", "a starts, bound to no node")
     configure("40-b", "[Instance]\nUnit=b.service\nPages=150\nNodes=1\nPlacement=bind\n")
-    reloaded(0, "b is added")
+    reloaded("b is added")
     for turn in ("start", "restart", "restart"):
         systemctl(f"{turn} b.service", f"b: {turn}")
         check(status()["host"]["verdict"] == "ready", f"b: {turn}: all instances are ready", status()["problems"])
@@ -57,12 +57,12 @@ def removed_while_it_runs() -> None:
     configure("40-b", None)
     service("first", "reserve 150")
     configure("30-first", "[Instance]\nUnit=first.service\nPages=200\n")
-    reloaded(0, "first is added")
+    reloaded("first is added")
     systemctl("start first.service", "first starts")
     configure("30-first", None)
     service("second", "hold 100")
     configure("40-second", "[Instance]\nUnit=second.service\nPages=100\n")
-    told = reloaded(0, "first is removed, second is added")
+    told = reloaded("first is removed, second is added")
     check("first.service keeps" in told, "the reload names the unit that keeps pages", told)
     check("gave back" not in told, "the reload gives nothing back", told)
     check("pages-kept" in {one["id"] for one in status()["problems"]}, "status has the problem pages-kept", status())
@@ -70,7 +70,7 @@ def removed_while_it_runs() -> None:
     touch("first", 150)
     before = pools()
     configure("30-first", "[Instance]\nUnit=first.service\nPages=200\n")
-    reloaded(0, "first is added again")
+    reloaded("first is added again")
     check_equal(pools(), before, "its pages are not reserved again")
     sh("systemctl stop first.service second.service")
     settled({0: 150, 1: 150}, "first and second have stopped: the pools are the plan")
@@ -87,7 +87,7 @@ def moved() -> None:
     configure("20-pg", described(node=0))
     short = [one["reason"] for one in hugeplan("plan")["instances"] if one["reason"]]
     check_equal(short, [], "moved: plan has a node for each instance")
-    reloaded(0, "moved")
+    reloaded("moved")
     kept = instance("pg")["untilRestart"]
     check(kept and kept["nodes"] == [{"node": 1, "pages": PAGES}],
           "moved: status shows the pages that it keeps until a restart", instance("pg"))
@@ -95,7 +95,7 @@ def moved() -> None:
 
 def removed() -> None:
     configure("20-pg", None)
-    told = reloaded(0, "removed")
+    told = reloaded("removed")
     check(f"{postgresql()} keeps" in told, "removed: the reload names the unit that keeps its pages", told)
 
 
@@ -107,7 +107,7 @@ def released() -> None:
 
 def put_back() -> None:
     configure("20-pg", described())
-    reloaded(0, "undone")
+    reloaded("undone")
 
 
 def restarted_it_moves() -> None:
@@ -154,11 +154,9 @@ def service(name: str, arguments: str) -> None:
         file.write(pages_service(arguments))
 
 
-def reloaded(code: int, what: str) -> str:
+def reloaded(what: str) -> str:
     sh("systemctl daemon-reload")
-    done = sh("hugeplanctl reload", timeout_sec=120)
-    check(done.returncode == code, f"{what}: reload exits {code}", said(done))
-    return done.stdout
+    return succeeds("hugeplanctl reload", f"{what}: reload", timeout_sec=120).stdout
 
 
 def touch(name: str, pages: int) -> None:

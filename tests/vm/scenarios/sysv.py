@@ -184,8 +184,8 @@ def memory_limits() -> None:
     if output("uname -r").startswith("6.1."):
         skip("huge pages count against MemoryMax=", "kernels before 6.7 cannot count them")
         return
-    planned("")
     limited_service("hold", "MemoryMax=50M\n")
+    planned("")
     done = start()
     check(done.returncode == 0, "where huge pages do not count it starts", said(done))
     sh(f"systemctl stop {LIMITED}")
@@ -197,7 +197,7 @@ def memory_limits() -> None:
           "its gate has the unit and the figures")
     check("memory-max" in findings(), "check finds that, too")
     limited_service("hold", "Slice=small.slice\n")
-    sh("systemctl set-property --runtime small.slice MemoryHigh=60M")
+    output("systemctl daemon-reload && systemctl set-property --runtime small.slice MemoryHigh=60M")
     check(start().returncode != 0, "a unit with such a MemoryHigh= of its slice does not start")
     check(told(LIMITED, "limited: refused: MemoryHigh= of small.slice is 60M"), "its gate names the slice")
 
@@ -234,13 +234,12 @@ def limited_together() -> None:
 
 def planned(more: str) -> None:
     configure("limited", f"[Instance]\nUnit={LIMITED}\nPages={HELD}\n{more}")
-    reload_all()  # for its gate
+    reload_all()  # for its gate, and the unit itself
 
 
 def limited_service(verb: str, more: str) -> None:
     path = Path(f"/etc/systemd/system/{LIMITED}")
     path.write_text(pages_service(f"{verb} {HELD}") + more)
-    sh("systemctl daemon-reload")
 
 
 def start() -> subprocess.CompletedProcess[str]:
