@@ -4,8 +4,8 @@
  * owners of databases can write anything to them.
  *
  * Conditions: the reader returns an error text, or settings with names, values and places, and a directory of data that
- * is a path; texts are bounded and can be printed on one line; sizes add up; and the command line of a question consists
- * of words that were found. */
+ * is a path; sizes add up; PostgreSQL's texts are bounded and can be printed on one line, and the command line of its
+ * question consists of words that were found. */
 
 #include "base/size.h"
 #include "engines/reader.h"
@@ -35,6 +35,13 @@ static void require_short(const char *string, size_t length_max) {
         require_printable(string);
 }
 
+/* A text of any engine; PostgreSQL's can be printed on one line. */
+static void require_text(const Engine *engine, const char *string, size_t length_max) {
+        require(*string);
+        if (text_equals(engine->name, "postgresql"))
+                require_short(string, length_max);
+}
+
 static void check_question(Arena *arena, const EngineReader *reader, const Gathered *gathered,
                            uint64_t page_size_bytes) {
         Question question;
@@ -59,13 +66,14 @@ static void check_size(Arena *arena, const Engine *engine, const Gathered *gathe
                 engine_size(engine, arena, &gathered->settings, page_size_bytes, &sizing);
 
         if (wrong)
-                require_short(wrong, 64 << 10);
+                require_text(engine, wrong, 64 << 10);
         else
                 require(sizing.pages > 0 && !sizing.is_exact &&
                         sizing.bytes / page_size_bytes <= sizing.pages);
         check_question(arena, engine_reader(engine), gathered, page_size_bytes);
 }
 
+/* What single engines promise. */
 static void check_engine(const char *name, const Gathered *gathered) {
         const Setting *large = settings_find(&gathered->settings, "large_pages");
 
@@ -73,11 +81,15 @@ static void check_engine(const char *name, const Gathered *gathered) {
                 require(large && text_equals(large->value, "ON"));
         if (!TEXT_IS_ANY(name, "jvm", "oracle"))
                 require(*gathered->data_directory == '/');
+        VEC_FOREACH(setting, &gathered->settings)
+                if (text_equals(name, "jvm")) {
+                        require(strlen(setting->value) <= 64 &&
+                                text_is_utf8(setting->value, strlen(setting->value)));
+                }
 }
 
 static void check(Arena *arena, const Sources *sources, const char *name,
                   const EngineTarget *target) {
-        const size_t value_max = text_equals(name, "jvm") ? 64 : 4096;
         const Engine *engine = engine_find(name);
         Gathered gathered = {.problems = diags_in(arena)};
         const char *wrong =
@@ -85,18 +97,19 @@ static void check(Arena *arena, const Sources *sources, const char *name,
 
         VEC_FOREACH(problem, &gathered.problems.list) {
                 require(problem->id && problem->text);
-                require_short(diag_format(arena, problem), 64 << 10);
+                require_text(engine, diag_format(arena, problem), 64 << 10);
         }
         if (wrong) {
-                require_short(wrong, 64 << 10);
+                require_text(engine, wrong, 64 << 10);
                 return;
         }
         require(gathered.settings.n >= gathered.options.n);
         VEC_FOREACH(setting, &gathered.settings) {
-                require_short(setting->name, 64);
-                require_short(setting->origin, 16 << 10);
+                require_text(engine, setting->name, 64);
+                require_text(engine, setting->origin, 16 << 10);
+                require(setting->value);
                 if (*setting->value)
-                        require_short(setting->value, value_max);
+                        require_text(engine, setting->value, 4096);
         }
         check_engine(name, &gathered);
         check_size(arena, engine, &gathered, 2 * MIB);
