@@ -5,9 +5,9 @@ and by random scripts.
 
 usage: HUGEPLAN_LIVE=1 test_kernel_model.py KERNEL-SCRIPT DIRECTORY-OF-SCRIPTS
 
-Needs root, and pools of which no page is in use; restores the pools. HUGEPLAN_SCRIPTS is the number of random
-scripts; HUGEPLAN_SEED runs a single one. Skips (77) without HUGEPLAN_LIVE=1. Mounts of hugetlbfs are in the written
-scripts only, because a kernel that miscounts their reservations does so until the next boot. """
+Needs what test_live.py needs; skips (77). Restores the pools. HUGEPLAN_SCRIPTS is the number of random scripts;
+HUGEPLAN_SEED runs a single one. Mounts of hugetlbfs are in the written scripts only, because a kernel that miscounts
+their reservations does so until the next boot. """
 
 from __future__ import annotations
 
@@ -17,17 +17,12 @@ import re
 import subprocess
 import sys
 
-SKIP = 77
+import test_live
+
+from common import SKIP
+
 SEEDS = 8
 LINES = 250
-
-
-def why_not() -> str | None:
-    if os.environ.get("HUGEPLAN_LIVE") != "1":
-        return "it changes this host's pools for a while; set HUGEPLAN_LIVE=1 to allow it"
-    if os.geteuid() != 0:
-        return "it needs root"
-    return None
 
 
 def is_for_this_host(script: pathlib.Path) -> bool:
@@ -45,9 +40,9 @@ def runs(scripts: list[pathlib.Path]) -> list[list[str]]:
 
 
 def main() -> int:
-    reason = why_not()
+    reason = test_live.why_not()
     if reason:
-        print(reason)
+        print(f"skipped: {reason}")
         return SKIP
     program, directory = sys.argv[1], pathlib.Path(sys.argv[2])
     scripts = sorted(filter(is_for_this_host, directory.glob("*.script")))
