@@ -2,10 +2,8 @@
 #include "model/pages_by_node.h"
 
 PagesByNode pages_by_node_copy(Arena *arena, const PagesByNode *pages) {
-        PagesByNode copy = {};
-
-        vec_push_all(arena, &copy, pages);
-        return copy;
+        return (PagesByNode){arena_memdup(arena, pages->items, pages->n * sizeof(NodePages)),
+                             pages->n, pages->n};
 }
 
 void pages_add_on(Arena *arena, PagesByNode *all, unsigned node, uint64_t pages) {
