@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Rules about the instances and the host: memory, pools, control groups, units.
- * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, cgroup-v2.rst (hugetlb, memory), cgroup v2's
+ * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/overcommit-accounting.rst, cgroup-v2.rst (hugetlb, memory), cgroup v2's
  * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
 
 #include "base/text.h"
@@ -22,6 +22,34 @@ static void find_70(RuleRun *run) {
                         "compare the rest with work_mem (or the equivalent) times the number of sessions",
                         "the instances want %s of %s; sessions, sorts and the page cache use the rest",
                         format_size(run->arena, planned), format_size(run->arena, memory));
+}
+
+static void find_commit_limit(RuleRun *run) {
+        const Topology *topology = run->input->topology;
+        const Plan *plan = run->input->plan;
+        const CommitLimit *commit = &topology->commit;
+        uint64_t huge = ARRAY_SUM(pool, plan->pools, plan->n_pools,
+                                  mul_saturated(pool->to_pages, pool->page_size_bytes));
+        uint64_t others = sub_floored(topology_memory_bytes(topology), huge);
+        uint64_t allocatable =
+                add_saturated(mul_div(others, commit->percent, 100), topology->swap_bytes);
+        /* What programs should be able to allocate: all but what is to stay free. */
+        uint64_t wanted = sub_floored(others, plan->keep_free_bytes);
+
+        if (commit->percent > 0 && huge > 0 && allocatable < wanted)
+                rule_report(
+                        run, (Diag){.file = PATH_OVERCOMMIT_RATIO},
+                        arena_printf(
+                                run->arena, "raise vm.overcommit_ratio to %" PRIu64,
+                                mul_div_up(sub_floored(wanted, topology->swap_bytes), 100, others)),
+                        "huge pages lower what programs may allocate with vm.overcommit_memory=2: %" PRIu64
+                        "%% of the other %s%s. Allocations beyond these %s fail, though memory is free",
+                        commit->percent, format_size(run->arena, others),
+                        topology->swap_bytes > 0
+                                ? arena_printf(run->arena, ", and %s of swap",
+                                               format_size(run->arena, topology->swap_bytes))
+                                : "",
+                        format_size(run->arena, allocatable));
 }
 
 /* ---- what the unit forbids its gate ---- */
@@ -258,6 +286,7 @@ static void find_thp(RuleRun *run) {
 
 static const RuleRow rows[] = {
         {RULE_PLAN_70, NULL, NULL, find_70},
+        {RULE_COMMIT_LIMIT, NULL, NULL, find_commit_limit},
         {RULE_NODE_NO_CPU, NULL, find_no_cpu, NULL},
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
         {RULE_MEMORY_MAX, NULL, NULL, find_memory_max},

@@ -289,6 +289,19 @@ static uint64_t read_base_page(const Probe *probe) {
         return bytes;
 }
 
+static CommitLimit read_commit_limit(const Probe *probe) {
+        CommitLimit limit = {};
+
+        if (!text_equals(probe_text(probe->root, probe->arena, PATH_OVERCOMMIT_MEMORY), "2") ||
+            root_read_u64(probe->root, PATH_OVERCOMMIT_RATIO, &limit.percent) < 0)
+                return limit;
+        const char *meminfo = probe_text(probe->root, probe->arena, PATH_MEMINFO);
+
+        limit.bytes = probe_meminfo(probe->arena, meminfo, "CommitLimit");
+        limit.committed_bytes = probe_meminfo(probe->arena, meminfo, "Committed_AS");
+        return limit;
+}
+
 Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         static const char allowed[] = "Mems_allowed_list:";
         CLEANUP(arena_freep) Arena *scratch = arena_new(); /* some files have kilobytes */
@@ -299,6 +312,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&passing);
+        topology->commit = read_commit_limit(&passing);
         topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);
         topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         if (!config || thp_resolve(config) != THP_KEEP)

@@ -76,6 +76,8 @@
 #define PATH_NR_HUGEPAGES           "/proc/sys/vm/nr_hugepages"
 #define PATH_NR_HUGEPAGES_MEMPOLICY "/proc/sys/vm/nr_hugepages_mempolicy"
 #define PATH_NR_OVERCOMMIT          "/proc/sys/vm/nr_overcommit_hugepages"
+#define PATH_OVERCOMMIT_MEMORY      "/proc/sys/vm/overcommit_memory"
+#define PATH_OVERCOMMIT_RATIO       "/proc/sys/vm/overcommit_ratio"
 #define PATH_MIN_FREE               "/proc/sys/vm/min_free_kbytes"
 #define PATH_COMPACT                "/proc/sys/vm/compact_memory"
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"

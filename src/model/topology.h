@@ -67,6 +67,14 @@ typedef struct KernelLimits {
         uint64_t shm_group;    /* vm.hugetlb_shm_group: a gid */
 } KernelLimits;
 
+/* What programs may allocate with vm.overcommit_memory=2: swap, and a share of the memory that is not huge pages, so that
+ * each huge page lowers it. Documentation/mm/overcommit-accounting.rst, vm_commit_limit() in mm/util.c. */
+typedef struct CommitLimit {
+        uint64_t percent; /* vm.overcommit_ratio; 0: no such limit, or vm.overcommit_kbytes sets it */
+        uint64_t bytes;   /* CommitLimit */
+        uint64_t committed_bytes; /* Committed_AS */
+} CommitLimit;
+
 typedef struct Topology {
         Node *nodes; /* the nodes that are online */
         size_t n_nodes;
@@ -76,8 +84,9 @@ typedef struct Topology {
         uint64_t base_page_bytes;         /* 0: a captured host does not show it */
         uint64_t swap_bytes;              /* SwapTotal */
         uint64_t cma_bytes;               /* CmaTotal */
-        unsigned n_cpus;                  /* online; 0: not known */
-        bool can_reclaim;                 /* the root cgroup's memory.reclaim exists */
+        CommitLimit commit;
+        unsigned n_cpus;         /* online; 0: not known */
+        bool can_reclaim;        /* the root cgroup's memory.reclaim exists */
         bool has_no_sysfs;       /* as in a plain chroot: what the kernel has is not known */
         bool is_numa;            /* false: no node directories; node 0 is the host */
         IdSet possible_nodes;    /* online or not */

@@ -27,6 +27,16 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
                                 : 0;
 }
 
+uint64_t plan_commit_room_bytes(const Topology *topology) {
+        const CommitLimit *commit = &topology->commit;
+
+        return commit->percent == 0
+                       ? UINT64_MAX
+                       : mul_div(sub_floored(commit->bytes, add_saturated(commit->committed_bytes,
+                                                                          node_floor_bytes)),
+                                 100, commit->percent);
+}
+
 uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node) {
         return node->has_memory ? sub_floored(plan_node_keep_free_bytes(host, node),
                                               available_bytes(host, node))

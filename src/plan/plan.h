@@ -141,6 +141,10 @@ uint64_t plan_node_keep_free_bytes(const HostConfig *host, const Node *node);
  * is allowed, less KeepFree=. */
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);
 
+/* Returns the memory that new huge pages may take from all nodes together, so that programs can still allocate some; see
+ * CommitLimit. UINT64_MAX: there is no limit. */
+uint64_t plan_commit_room_bytes(const Topology *topology);
+
 /* Returns what the node lacks of KeepFree=, because others have taken it since. */
 uint64_t plan_node_shortage_bytes(const HostConfig *host, const Node *node);
 

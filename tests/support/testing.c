@@ -180,6 +180,12 @@ static void read_fact(Arena *arena, Topology *topology, const char *line) {
                 topology->n_cpus = (unsigned) number_or_abort(rest);
         else if (text_equals(what, "cma"))
                 topology->cma_bytes = number_or_abort(rest);
+        else if (text_equals(what, "commit"))
+                topology->commit = (CommitLimit){
+                        number_or_abort(text_next_word(arena, &rest, " ")),
+                        number_or_abort(text_next_word(arena, &rest, " ")),
+                        number_or_abort(text_next_word(arena, &rest, " ")),
+                };
         else if (text_equals(what, "blocks"))
                 read_blocks(arena, topology, rest);
         else if (text_equals(what, "possible")) {

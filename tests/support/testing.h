@@ -64,6 +64,7 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *   possible 0-7            nodes that may come online; default: those that are
  *   cpus 64                 online CPUs; default: unknown
  *   cma 4G                  memory for contiguous allocations; default: none
+ *   commit 50 60G 20G       vm.overcommit_memory=2: overcommit_ratio, CommitLimit, Committed_AS; default: another mode
  *   allowed 0-1             the cpuset of hugeplan; default: all nodes
  *   thp madvise 64K=never 2M=inherit/always shmem=never defrag=madvise max_ptes_none=511
  *   blocks 0 9=12 10=3      free blocks of a node by order

@@ -38,6 +38,7 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
  * kept for reuse: when memory is used up, many instances are refused and none is granted. */
 static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         Arena *arena = planner->scratch;
+        const CommitLimit *commit = &planner->input->topology->commit;
         Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
         Text text = text_in(arena);
         uint64_t movable_bytes = 0;
@@ -48,6 +49,12 @@ static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
         if (!claims)
                 claims = vec_push(arena, &planner->claims);
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
+        if (planner->is_commit_bound)
+                text_printf(&text,
+                            ", what programs have allocated (%s of a CommitLimit of %s; "
+                            "vm.overcommit_memory=2, vm.overcommit_ratio=%" PRIu64 ")",
+                            format_size(arena, commit->committed_bytes),
+                            format_size(arena, commit->bytes), commit->percent);
         ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
                 uint64_t bytes =
                         mul_saturated(pages_within(&other->grants, nodes), other->page_size_bytes);
@@ -81,6 +88,8 @@ static char *shortage_remedy(Planner *planner, const DemandInstance *demand,
 
         if (add_saturated(capacity, movable_bytes / option->page_size_bytes) >= option->pages)
                 text_add(&text, "raise its Priority=, ");
+        if (planner->is_commit_bound)
+                text_add(&text, "raise vm.overcommit_ratio, ");
         text_printf(&text, "%sadd memory", text.length > 0 ? "or " : "");
         return text.string;
 }

@@ -340,6 +340,27 @@ static void note_left(const Planner *planner, const Promises *promises) {
                 *vec_push(planner->arena, &planner->plan->left) = (PageCount){bytes, left};
 }
 
+static void find_room(Planner *planner) {
+        const HostConfig *host = planner->input->host;
+        const Topology *topology = planner->input->topology;
+        uint64_t commit_room_bytes = plan_commit_room_bytes(topology), all_bytes = 0;
+
+        planner->room_bytes = ARENA_ARRAY(planner->scratch, uint64_t, topology->n_nodes);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const Node *node = &topology->nodes[i];
+
+                planner->room_bytes[i] = plan_node_room_bytes(host, node);
+                all_bytes = add_saturated(all_bytes, planner->room_bytes[i]);
+                if (node->has_memory)
+                        planner->plan->keep_free_bytes += plan_node_keep_free_bytes(host, node);
+        }
+        /* Each node may take its share, so that the planner has one bound for each node only. */
+        planner->is_commit_bound = commit_room_bytes < all_bytes;
+        for (size_t i = 0; planner->is_commit_bound && i < topology->n_nodes; i++)
+                planner->room_bytes[i] =
+                        mul_div(planner->room_bytes[i], commit_room_bytes, all_bytes);
+}
+
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Plan *plan = ARENA_NEW(arena, Plan);
@@ -361,14 +382,7 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         ARRAY_FOREACH(instance, plan->instances, input->is_restarted ? 0 : plan->n_instances)
                 instance->hold = plan_find_hold(plan, &holds, instance->demand->config);
         planner.promises = plan_promises(scratch, input);
-        planner.room_bytes = ARENA_ARRAY(scratch, uint64_t, topology->n_nodes);
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Node *node = &topology->nodes[i];
-
-                planner.room_bytes[i] = plan_node_room_bytes(input->host, node);
-                if (node->has_memory)
-                        plan->keep_free_bytes += plan_node_keep_free_bytes(input->host, node);
-        }
+        find_room(&planner);
         plan->base_page_bytes = topology->base_page_bytes;
         planner_add_pools(&planner);
         planner_share(&planner);

@@ -20,7 +20,8 @@ typedef struct Planner {
         const PlanInput *input;
         Plan *plan;
         uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
-        uint64_t *auto_bytes; /* likewise: what instances with Memory=auto may still have together */
+        bool is_commit_bound; /* CommitLimit leaves less room than the nodes have */
+        uint64_t *auto_bytes; /* by index of the node: what instances with Memory=auto may still have together */
         Promises *promises;   /* by index of the page size */
         Balance **balances;   /* likewise: of the pages still free */
         uint64_t *kept_pages; /* by index of the instance and of the pool: planner_held_pages() */

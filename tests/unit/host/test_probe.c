@@ -125,6 +125,15 @@ TREE_VERB(do_path, "path") {
                                   story_number_at(line, 2), line->words[3]);
 }
 
+/* "PERCENT% LIMIT COMMITTED" */
+TREE_VERB(do_commit, "commit") {
+        const CommitLimit limit = probe_topology(story->tree->root, line->arena, NULL)->commit;
+
+        return arena_printf(line->arena, "%" PRIu64 "%% %s %s", limit.percent,
+                            format_size(line->arena, limit.bytes),
+                            format_size(line->arena, limit.committed_bytes));
+}
+
 STORY_TEST(stories, "unit/host/probe", TREE_TELLER)
 
 /* ---- texts that no story can have, and single counts ---- */

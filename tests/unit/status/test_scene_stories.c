@@ -69,7 +69,7 @@ static void add_line(Text *text, const StoryLine *line) {
         text_printf(text, "%s %s\n", line->words[0], line->rest);
 }
 
-VERB(do_host_line, "sizes node reserved thp") {
+VERB(do_host_line, "sizes node reserved commit thp") {
         changed(scene);
         add_line(&scene->host, line);
         scene->topology = NULL;
