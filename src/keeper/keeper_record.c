@@ -84,8 +84,7 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                                 ? MIN(known->added_pages, sub_floored(known->set_pages, target))
                                 : 0;
 
-                known->added_pages -= gone;
-                known->found_pages = sub_floored(known->found_pages, gone);
+                ledger_lower_found(known, known->found_pages - gone);
                 known->set_pages = MAX(target, known->found_pages);
         }
         /* Without steps the outcome is recorded at once. */
@@ -117,7 +116,7 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
 
         /* Pages made by demoting existing pages count as existing. */
         if (is_other) {
-                known->found_pages = sub_floored(known->found_pages, result->demoted_pages);
+                ledger_lower_found(known, sub_floored(known->found_pages, result->demoted_pages));
                 small->found_pages += result->demoted_pages *
                                       (pool->page_size_bytes / result->step.demote_to_bytes);
         }
@@ -125,7 +124,7 @@ bool keeper_record_result(Ledger *ledger, const ApplyResult *result) {
                 return is_other;
         const LedgerPool before = *known;
 
-        known->found_pages = MIN(known->found_pages, result->reached_pages);
+        ledger_lower_found(known, result->reached_pages);
         known->set_pages = MAX(result->reached_pages, known->found_pages);
         return is_other || known->found_pages != before.found_pages ||
                known->set_pages != before.set_pages;

@@ -107,6 +107,13 @@ void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint
                 *vec_push(arena, &ledger->restored) = (PageCount){page_size_bytes, pages};
 }
 
+void ledger_lower_found(LedgerPool *known, uint64_t pages) {
+        uint64_t gone = sub_floored(known->found_pages, pages);
+
+        known->added_pages = sub_floored(known->added_pages, gone);
+        known->found_pages -= gone;
+}
+
 /* Records the pool as it is. Of pages beyond the recorded ones, up to *MISSED were moved from other nodes. */
 static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
                          uint64_t *missed) {
@@ -130,7 +137,8 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
                 known->set_pages = persistent;
                 *missed -= ours;
         } else if (persistent < known->found_pages) {
-                known->found_pages = known->set_pages = persistent;
+                ledger_lower_found(known, persistent);
+                known->set_pages = persistent;
         }
 }
 

@@ -21,7 +21,7 @@ typedef struct LedgerPool {
         uint64_t set_pages;   /* persistent, as hugeplan last set or saw the pool */
         /* In use by no known unit when a plan was last made: instances without a unit may have started since. */
         uint64_t others_pages;
-        uint64_t added_pages; /* of found_pages, those that others have added since; at most found_pages count */
+        uint64_t added_pages; /* of found_pages, those that others have added since */
 } LedgerPool;
 
 typedef struct LedgerInstance {
@@ -92,6 +92,10 @@ Ledger *ledger_new(Arena *arena, const char *boot_id);
  * or tuned, moves pages between nodes, and moved pages stay hugeplan's. The record of a pool that others have lowered
  * stays while the existing pages are still there; below that, the remaining pages are existing ones. */
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology, const HostUse *use);
+
+/* Records that no more than PAGES of the existing pages are left. What others have added goes first: if they take that
+ * away again, the pages from before stay existing ones. */
+void ledger_lower_found(LedgerPool *known, uint64_t pages);
 
 /* Records for which units the hugetlb controller was switched off: later counts of them lack what they have now. */
 void ledger_observe_counting(Ledger *ledger, const HostUse *use);

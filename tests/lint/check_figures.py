@@ -20,10 +20,10 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 57_309,
-    "lines linked into hugepland": 23_841,
+    "lines of src/": 57_320,
+    "lines linked into hugepland": 23_848,
     "lines linked into hugeplan-generator": 4_934,
-    "lines of tests/ and scripts/": 64_888,
+    "lines of tests/ and scripts/": 64_896,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,

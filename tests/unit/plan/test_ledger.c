@@ -297,14 +297,16 @@ VERB(do_observe, "observe observe-alone") {
                                                  is_alone ? NULL : &running.use));
 }
 
-/* "EXISTING SET" of a node; "set": the count that hugeplan has set. */
-VERB(do_pool, "pool set") {
+/* "EXISTING SET" of a node; "set": the count that hugeplan has set; "added": the existing pages that others have added. */
+VERB(do_pool, "pool set added") {
         LedgerPool *pool = ledger_pool(story->ledger, (unsigned) story_number_at(line, 1), 2 * MIB);
 
         if (!pool)
                 return NULL;
         if (text_equals(line->words[0], "set"))
                 pool->set_pages = story_number_at(line, 2);
+        if (text_equals(line->words[0], "added"))
+                return story_number(line, pool->added_pages);
         return arena_printf(line->arena, "%" PRIu64 " %" PRIu64, pool->found_pages,
                             pool->set_pages);
 }
