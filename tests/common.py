@@ -74,10 +74,12 @@ def expect(done: subprocess.CompletedProcess[str], code: int, *texts: str,
 
 def wait_until(what: str, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > end:
-            raise Failure(f"{what}: not within {seconds:g} s")
+    while time.monotonic() <= end:
+        with contextlib.suppress(FileNotFoundError):  # it may not be written yet
+            if is_so():
+                return
         time.sleep(0.01)
+    raise Failure(f"{what}: not within {seconds:g} s")
 
 
 def whole_path(text: str) -> pathlib.Path:
