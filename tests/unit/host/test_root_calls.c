@@ -91,6 +91,17 @@ int open(const char *path, int flags, ...) {
         return fails(CALL_OPEN) ? -1 : (int) syscall(SYS_openat, AT_FDCWD, path, flags, 0);
 }
 
+/* Calls without a mode, with _FORTIFY_SOURCE, as packages are built. */
+#if __USE_FORTIFY_LEVEL > 0
+int __openat_2(int directory, const char *path, int flags) {
+        return openat(directory, path, flags);
+}
+
+int __open_2(const char *path, int flags) {
+        return open(path, flags);
+}
+#endif
+
 int dup3(int from, int to, int flags) {
         if (to == gone_fd)
                 gone_fd = -1;
