@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 57_320,
     "lines linked into hugepland": 23_848,
     "lines linked into hugeplan-generator": 4_934,
-    "lines of tests/ and scripts/": 64_909,
+    "lines of tests/ and scripts/": 64_901,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,

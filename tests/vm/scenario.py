@@ -16,6 +16,14 @@ Content = str | tuple[int, str]
 
 SYMLINK = 0o120000
 
+# A target in which the checks run, and which does not reach multi-user.target.
+EARLY_TARGET = """\
+[Unit]
+Requires=basic.target
+Wants=hugeplan-vm-test.service
+AllowIsolate=yes
+"""
+
 
 @dataclass(frozen=True)
 class Node:

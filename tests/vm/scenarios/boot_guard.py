@@ -6,22 +6,13 @@ import json
 from pathlib import Path
 
 from guestlib import *
-from scenario import Boot, Node, Scenario
+from scenario import EARLY_TARGET, Boot, Node, Scenario
 
 OLD, NEW = 30, 50
 COUNTED = Path("/etc/hugeplan.d/.boots")
 PROVEN = Path("/etc/hugeplan.d/.proven.json")
 RECORD_BYTES = 4096
 FILLER = Path("/filler")
-
-# The checks run in this target, but multi-user.target is not reached, as in a boot that hangs.
-STUCK = """\
-[Unit]
-Requires=basic.target
-Wants=hugeplan-vm-test.service
-AllowIsolate=yes
-"""
-
 
 # The boot ends early, without a sync. The kernel command line says when: as soon as the first page is reserved, or after
 # all of them.
@@ -117,7 +108,7 @@ SCENARIO = Scenario(
     enable=("die-before.service", "die-after.service"),
     files={
         "/etc/hugeplan.d/10-old.conf": f"[Instance]\nPages={OLD}\n",
-        "/etc/systemd/system/stuck.target": STUCK,
+        "/etc/systemd/system/stuck.target": EARLY_TARGET,
         "/etc/systemd/system/die-before.service": death("before", "After=systemd-sysctl.service\nBefore=sysinit.target"),
         "/etc/systemd/system/die-after.service": death(
             "after", "After=hugeplan.service\nBefore=sysinit.target"

@@ -7,21 +7,13 @@ import os
 from pathlib import Path
 
 from guestlib import *
-from scenario import Boot, Node, Scenario
+from scenario import EARLY_TARGET, Boot, Node, Scenario
 
 PAGES = 30
 COUNTED = Path("/etc/hugeplan.d/.boots")
 COUNTED_BEFORE = Path("/var/lib/boots")
 # linux/kexec.h; the number of kexec_file_load(2) on amd64
 KEXEC_FILE_LOAD, KEXEC_FILE_ON_CRASH, KEXEC_FILE_NO_INITRAMFS = 320, 2, 4
-
-# As kdump-tools-dump.service, which is the only unit that systemd starts, with the default dependencies.
-DUMP_TARGET = """\
-[Unit]
-Requires=basic.target
-Wants=hugeplan-vm-test.service
-AllowIsolate=yes
-"""
 
 
 def load_crash_kernel() -> None:
@@ -63,7 +55,8 @@ SCENARIO = Scenario(
     files={
         "/etc/hugeplan.d/20-db.conf": f"[Instance]\nUnit=db.service\nPages={PAGES}\n",
         "/etc/systemd/system/db.service": "[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=multi-user.target\n",
-        "/etc/systemd/system/dump.target": DUMP_TARGET,
+        # As kdump-tools-dump.service, which has the default dependencies.
+        "/etc/systemd/system/dump.target": EARLY_TARGET,
     },
     enable=("db.service",),
     boots=(Boot(check_kernel, kernel_args="crashkernel=256M"),),
