@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Rules about the instances and the host: memory, pools, control groups, units.
- * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/overcommit-accounting.rst, cgroup-v2.rst (hugetlb, memory), cgroup v2's
- * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
+ * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/overcommit-accounting.rst, cgroup-v2.rst (hugetlb, memory),
+ * cgroup v2's memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
 
 #include "base/text.h"
 #include "check/rule_run.h"

@@ -69,8 +69,8 @@ static inline bool root_has_text(const Root *root, const char *path, const char 
                strcmp(present, text) == 0;
 }
 
-/* The same as root_read_file(), if JUDGE, which gets the file's status before the file is opened, returns 0; otherwise returns JUDGE's
- * negative errno. */
+/* The same as root_read_file(), if JUDGE, which gets the file's status before the file is opened, returns 0; otherwise
+ * returns JUDGE's negative errno. */
 typedef int (*RootJudge)(void *userdata, const struct stat *st);
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
                      void *userdata, char **ret, size_t *ret_size);

@@ -86,10 +86,10 @@ int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
 int boot_proven_save(const Root *root, const BootGuard *guard) {
         json_t *json = boot_proven_to_json(guard);
         char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = !text ? -ENOMEM
-                : root_has_text(root, PATH_BOOT_PROVEN, text)
-                        ? 0
-                        : root_store_file(root, PATH_BOOT_PROVEN, text);
+        int r = text ? 0 : -ENOMEM;
+
+        if (text && !root_has_text(root, PATH_BOOT_PROVEN, text))
+                r = root_store_file(root, PATH_BOOT_PROVEN, text);
 
         memory_free(text);
         json_decref(json);
