@@ -82,7 +82,7 @@ static void call_send_text(VarlinkCall *call, const VarlinkText *text) {
         Connection *c = call->connection;
 
         if (!call->oneway && c->end.state == CONNECTION_OPEN &&
-            (!text || varlink_writer_add_copy(&c->writer, &text->writer) < 0))
+            (!text || varlink_writer_pass(&c->writer, &text->writer, c->io.fd) < 0))
                 connection_doom(c);
 }
 
@@ -187,27 +187,42 @@ static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) 
                                              (int) (dot - request->method)));
 }
 
+void heard_done(Heard *heard) {
+        free(heard->text);
+        varlink_request_done(&heard->request);
+        heard->text = NULL;
+}
+
+/* Returns the request in MESSAGE, valid until the next one is taken; NULL: it is none. Most clients send the same bytes
+ * again and again, and parsing them is most of the work for a small reply. */
+static const VarlinkRequest *parse_unless_last(Heard *last, const char *message) {
+        if (!last->text || strcmp(last->text, message) != 0) {
+                heard_done(last);
+                last->text = strdup(message);
+                varlink_request_parse(message, strlen(message), &last->request);
+        }
+        return last->request.message ? &last->request : NULL;
+}
+
 /* After a hang-up only one-way calls and calls of trusted users are run, because the others are of use only by their
  * answer. */
 void call_take(Connection *c, const char *message) {
-        VarlinkRequest request = {0};
+        const VarlinkRequest *request = parse_unless_last(&c->server->heard, message);
         VarlinkCall *call = NULL;
 
-        if (varlink_request_parse(message, strlen(message), &request) == 0 &&
-            (!c->end.is_gone || request.oneway || c->peer.is_trusted))
+        if (request && (!c->end.is_gone || request->oneway || c->peer.is_trusted))
                 call = calloc(1, sizeof(*call));
         if (!call) {
                 connection_send(c); /* earlier answers are still sent */
                 connection_doom(c);
-                varlink_request_done(&request);
                 return;
         }
-        *call = (VarlinkCall){.connection = c, .more = request.more, .oneway = request.oneway};
+        *call = (VarlinkCall){.connection = c, .more = request->more, .oneway = request->oneway};
         c->call = call;
-        call_find_and_run(call, &request);
+        call_find_and_run(call, request);
         if (c->call && !c->call->closed)
                 call_error_about(c->call, VARLINK_ERROR_METHOD_NOT_IMPLEMENTED, "method",
-                                 request.method);
+                                 request->method);
         if (c->call && c->call->more) {
                 /* If the user has too many subscriptions, the newest replaces the oldest. */
                 VarlinkPlaces *places = &c->server->places;
@@ -219,7 +234,6 @@ void call_take(Connection *c, const char *message) {
                 if (place)
                         connection_evict(place->owner);
         }
-        varlink_request_done(&request);
 }
 
 /* ---- org.varlink.service ---- */

@@ -159,10 +159,19 @@ int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
         return append.error < 0 ? append.error : -ENOMEM;
 }
 
-int varlink_writer_add_copy(VarlinkWriter *writer, const VarlinkWriter *from) {
-        Append append = {.buffer = writer};
+static ssize_t send_some(const VarlinkWriter *writer, int fd) {
+        return TEMP_FAILURE_RETRY(send(fd, writer->bytes + writer->start, buffer_length(writer),
+                                       MSG_DONTWAIT | MSG_NOSIGNAL));
+}
 
-        return append_bytes(from->bytes + from->start, buffer_length(from), &append);
+int varlink_writer_pass(VarlinkWriter *writer, const VarlinkWriter *from, int fd) {
+        Append append = {.buffer = writer};
+        ssize_t n = buffer_length(writer) == 0 ? send_some(from, fd) : 0;
+        size_t sent = n > 0 ? (size_t) n : 0;
+
+        return sent == buffer_length(from) ? 0
+                                           : append_bytes(from->bytes + from->start + sent,
+                                                          buffer_length(from) - sent, &append);
 }
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer) {
@@ -171,9 +180,7 @@ size_t varlink_writer_unsent(const VarlinkWriter *writer) {
 
 int varlink_writer_send(VarlinkWriter *writer, int fd) {
         while (buffer_length(writer) > 0) {
-                ssize_t n = TEMP_FAILURE_RETRY(send(fd, writer->bytes + writer->start,
-                                                    buffer_length(writer),
-                                                    MSG_DONTWAIT | MSG_NOSIGNAL));
+                ssize_t n = send_some(writer, fd);
 
                 if (n < 0)
                         return -errno;

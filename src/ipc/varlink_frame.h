@@ -70,8 +70,9 @@ VarlinkWriter varlink_writer_make(size_t output_max);
  * exceeded; -ENOMEM. */
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message);
 
-/* What is unsent in FROM. Likewise. */
-int varlink_writer_add_copy(VarlinkWriter *writer, const VarlinkWriter *from);
+/* Sends what is unsent in FROM after what is unsent in WRITER. Only what does not fit without waiting is copied, to
+ * WRITER. Errors as above; those of send(2) are those of the next varlink_writer_send(). */
+int varlink_writer_pass(VarlinkWriter *writer, const VarlinkWriter *from, int fd);
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer);
 

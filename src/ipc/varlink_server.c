@@ -128,6 +128,7 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
         }
         lobby_end(server);
         varlink_text_free(server->served.info_text);
+        heard_done(&server->heard);
         loop_free(server->loop);
         free(server);
         return NULL;

@@ -91,6 +91,12 @@ typedef struct Served {
         void *userdata; /* of the methods */
 } Served;
 
+/* The last message that was run. */
+typedef struct Heard {
+        char *text;             /* NULL: none */
+        VarlinkRequest request; /* without a message: TEXT is no request */
+} Heard;
+
 struct VarlinkServer {
         Loop *loop;
         LoopTimer idle; /* set while connections are idle */
@@ -101,6 +107,7 @@ struct VarlinkServer {
         Lobby lobby;
         VarlinkLimits limits;
         Served served;
+        Heard heard;
         bool (*admit)(VarlinkServer *server, int fd); /* server_admit() */
         const VarlinkInterface *interfaces[2];        /* org.varlink.service is the first */
 };
@@ -111,6 +118,8 @@ extern const VarlinkInterface varlink_service_interface;
 
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *message);
+
+void heard_done(Heard *heard);
 
 /* ---- varlink_connection.c ---- */
 

@@ -3,8 +3,8 @@
 
 The daemon's server alone, with one reply for every request, and the daemon itself, which looks at the host before it
 answers; beside them bare epoll, which reads a request, understands nothing of it and sends the same bytes. Clients run on
-the same processors. On kept connections two system calls are left, as for bare epoll, and the request, which hugepland parses
-as JSON: jansson takes more than half of the instructions."""
+the same processors. On kept connections two system calls are left, as for bare epoll. A request is parsed unless it has the
+same bytes as the one before: parsing takes five times as many instructions as everything else."""
 
 from __future__ import annotations
 
