@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""scripts/quickstart and scripts/run-tests when they are interrupted or have no network, with fake programs in place of
-apt-get, meson and others. Nothing is installed; any user can run this.
+"""scripts/quickstart and scripts/run-tests when they are interrupted or have no network, and units/after-stop by what
+systemd says, with fake programs in place of apt-get, meson, systemctl and others. Nothing is installed; any user can
+run this.
 
 usage: run_scripts.py SOURCE-DIR
 """
@@ -32,6 +33,7 @@ class Checkout:
         self.programs = directory / "programs"
         self.programs.mkdir()
         shutil.copytree(source / "scripts", self.root / "scripts")
+        shutil.copytree(source / "units", self.root / "units")
         self.calls = directory / "calls"
         self.program("id", "echo 0")
         self.program("dpkg-query", "exit 1")  # nothing is installed
@@ -114,6 +116,33 @@ def test_interrupted_build(checkout: Checkout) -> None:
     check(run.finish(PATIENCE) == 130, run.output)
     check("interrupted; nothing was changed on this host" in run.output, run.output)
     check("FAILED" not in run.output, run.output)
+
+
+def test_guard_after_stop(checkout: Checkout) -> None:
+    """The guard is removed only if it is certain that no daemon needs it."""
+    script, guard = checkout.root / "units/after-stop", checkout.root / "guard"
+    script.write_text(script.read_text().replace("/run/sysctl.d/zz-hugeplan.conf", str(guard)))
+    for jobs, result, stays in (
+            ("hugeplan.service stop running", "success", False),
+            ("hugeplan.service stop running", "timeout", False),  # it hung, and was killed
+            ("hugeplan.service restart running", "success", True),
+            ("hugeplan.service restart running", "watchdog", True),
+            ("hugeplan.service  start waiting", "success", True),  # the unit has stopped for a restart
+            ("shutdown.target  stop  waiting\n2 hugeplan.service stop  running", "success", False),
+            ("shutdown.target  start waiting\n2 hugeplan.service stop  running", "success", True),
+            ("shutdown.target  start waiting", "success", True),
+            ("", "success", False),
+            ("", "signal", True),
+            (None, "success", True)):
+        checkout.program("systemctl", "exit 1" if jobs is None else f"printf '{f'1 {jobs}' if jobs else ''}\n'")
+        guard.write_text("vm.nr_hugepages = 512\n")
+        for _ in range(2):  # the second time there may be no guard
+            done = common.run(script, "hugeplan.service", PATH=f"{checkout.programs}:/usr/bin:/bin",
+                              SERVICE_RESULT=result)
+            common.expect(done, 0)
+            check(guard.exists() == stays, f"{jobs!r}, {result}: {done.stdout}{done.stderr}")
+    calls = set(checkout.calls.read_text().splitlines())
+    check(calls == {"systemctl list-jobs --no-legend --plain hugeplan.service shutdown.target"}, f"{calls}")
 
 
 def main() -> int:

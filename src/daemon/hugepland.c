@@ -4,7 +4,6 @@
  * Everything before `apply` only reads, and the plan is a value. A failure becomes part of the status, which is still
  * served: a waiting unit is told "no, because of line 7 of 20-pg.conf". */
 #include "base/memory.h"
-#include "daemon/after_stop.h"
 #include "daemon/clients/client.h"
 #include "daemon/server.h"
 #include "host/probe.h"
@@ -40,30 +39,21 @@ static void print_help(void) {
              "See hugepland(8), hugeplan.d(5), hugeplanctl(1).");
 }
 
-typedef struct Options {
-        const char *root;
-        const char *stopped_unit; /* --after-stop=, used by our units; NULL: run the daemon */
-} Options;
-
-/* Returns 0 to continue with *RET, otherwise the exit code plus 1. */
-static int parse_options(int argc, char **argv, Options *ret) {
+/* Returns 0 to continue with *RET_ROOT, otherwise the exit code plus 1. */
+static int parse_options(int argc, char **argv, const char **ret_root) {
         static const struct option options[] = {
                 {"root", required_argument, NULL, 'r'},
-                {"after-stop", required_argument, NULL, 's'},
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, 'v'},
                 {},
         };
         int c;
 
-        *ret = (Options){.root = "/"};
+        *ret_root = "/";
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
                 case 'r':
-                        ret->root = optarg;
-                        break;
-                case 's':
-                        ret->stopped_unit = optarg;
+                        *ret_root = optarg;
                         break;
                 case 'h':
                         print_help();
@@ -178,22 +168,19 @@ static int serve(const Root *root) {
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
-        Options options;
+        const char *directory;
 
         json_set_alloc_funcs(memory_new_unset, memory_free);
         mallopt(M_ARENA_MAX, 1); /* the threads allocate little: they need no heap of their own */
-        int r = parse_options(argc, argv, &options);
+        int r = parse_options(argc, argv, &directory);
 
         if (r != 0)
                 return r - 1;
-        r = root_open(options.root, &root);
+        r = root_open(directory, &root);
         if (r < 0) {
-                log_line(LOG_ERR, "cannot open the root directory %s: %s", options.root,
-                         strerror(-r));
+                log_line(LOG_ERR, "cannot open the root directory %s: %s", directory, strerror(-r));
                 return EXIT_FAILED;
         }
-        if (options.stopped_unit)
-                return after_stop(root, options.stopped_unit, getenv("SERVICE_RESULT"));
         if (root_is_host(root) && geteuid() != 0) {
                 log_line(
                         LOG_ERR,

@@ -26,7 +26,6 @@
 #define NAME_EARLY_TARGET      "sysinit.target"
 #define NAME_CHECK_UNIT        "hugeplan-check.service"
 #define NAME_BOOT_TARGET       "multi-user.target" /* a boot that reaches it is good */
-#define NAME_SHUTDOWN_TARGET   "shutdown.target"
 #define NAME_DROPIN            "10-hugeplan.conf"
 #define NAME_WAIT_PREFIX       "hugeplan-wait@"      /* followed by an instance's name */
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */

@@ -10,13 +10,11 @@
 
 /* clang-format off */
 #define BUS_CALLS(X)                                                                              \
-        X(call_async) X(call_method) X(call_method_async) X(close_unref) X(get_events) X(get_fd)  \
-        X(get_timeout) X(is_open) X(is_ready)                                                     \
-        X(message_append) X(message_enter_container) X(message_exit_container)                    \
+        X(call_async) X(call_method_async) X(close_unref) X(get_events) X(get_fd) X(get_timeout)  \
+        X(is_open) X(message_append) X(message_enter_container) X(message_exit_container)         \
         X(message_get_errno) X(message_is_method_error) X(message_new_method_call)                \
-        X(message_read) X(message_read_array) X(message_read_basic) X(message_skip)               \
-        X(message_unref) X(new) X(open_system) X(path_encode) X(process) X(set_address)           \
-        X(set_method_call_timeout) X(start) X(wait)
+        X(message_read_array) X(message_read_basic) X(message_skip) X(message_unref) X(new)       \
+        X(open_system) X(path_encode) X(process) X(set_address) X(start) X(wait)
 /* clang-format on */
 
 /* bus->NAME() is libsystemd's sd_bus_NAME(). */

@@ -36,18 +36,3 @@ typedef void (*UnitQueryHandler)(void *userdata, int error, const LoadedUnits *u
 
 int unit_query_attach(UnitQuery *query, Loop *loop, uint64_t limit_usec, UnitQueryHandler handler,
                       void *userdata);
-
-/* ---- why a unit stops ---- */
-
-/* For the ExecStopPost= of a unit of ours, which runs after every end and gets from systemd only whether the unit
- * failed. */
-typedef enum UnitStop {
-        UNIT_STOP_FOR_GOOD, /* the unit or a unit that it depends on was stopped on request */
-        UNIT_STOP_RESTART,  /* the unit is restarted */
-        UNIT_STOP_HOST,     /* the host shuts down, perhaps for a soft-reboot that keeps /run */
-        UNIT_STOP_ITSELF,   /* without a request: the unit ended or failed */
-} UnitStop;
-
-/* Queries systemd about UNIT; waits for at most LIMIT_USEC to connect, and as long for the answer. Returns a negative
- * errno if there is none. */
-int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret);

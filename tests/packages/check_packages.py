@@ -29,6 +29,7 @@ UNITS = {"hugeplan.service", "hugeplan.socket", "hugeplan-check.service"}
 FILES = {
     "/etc/hugeplan.d",
     "/usr/bin/hugeplanctl",
+    "/usr/lib/hugeplan/after-stop",
     "/usr/lib/hugeplan/hugepland",
     "/usr/lib/systemd/catalog/hugeplan.catalog",
     "/usr/lib/systemd/system-generators/hugeplan-generator",

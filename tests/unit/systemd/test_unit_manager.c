@@ -2,9 +2,7 @@
 
 /* Queries to systemd, which a thread plays that speaks D-Bus on a socket below the test's root. */
 
-#include "apply/host_apply.h"
 #include "base/size.h"
-#include "daemon/after_stop.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "support/tree.h"
@@ -21,7 +19,6 @@
 
 #define UNIT_INTERFACE    "org.freedesktop.systemd1.Unit"
 #define SERVICE_INTERFACE "org.freedesktop.systemd1.Service"
-#define MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
 #define MANAGER_OBJECT    "/org/freedesktop/systemd1"
 #define OBJECTS           MANAGER_OBJECT "/unit"
 
@@ -37,8 +34,6 @@ typedef struct Played {
         const Tree *tree;
         int fd; /* listens */
         Mood mood;
-        bool is_stopping;     /* the host */
-        const char *job_type; /* the job of hugeplan.service; NULL: none */
         int stop[2];
         pthread_t thread;
 } Played;
@@ -141,37 +136,6 @@ static int get(sd_bus *bus, const char *path, const char *interface, const char 
         return sd_bus_message_close_container(reply);
 }
 
-/* Jobs of other units come before and after. */
-static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error) {
-        const Played *played = userdata;
-        const char *const jobs[][2] = {
-                {"a.service", "restart"},
-                {"shutdown.target", played->is_stopping ? "start" : "stop"},
-                {"hugeplan.service", played->job_type},
-                {"hugeplan.socket", "start"},
-        };
-        sd_bus_message *reply = NULL;
-
-        (void) error;
-        sd_bus_message_new_method_return(call, &reply);
-        sd_bus_message_open_container(reply, 'a', "(usssoo)");
-        for (unsigned i = 0; i < ARRAY_LEN(jobs); i++)
-                if (jobs[i][1])
-                        sd_bus_message_append(reply, "(usssoo)", i + 1, jobs[i][0], jobs[i][1],
-                                              "running", "/job", "/unit");
-        sd_bus_message_close_container(reply);
-        int r = sd_bus_send(NULL, reply, NULL);
-
-        sd_bus_message_unref(reply);
-        return r;
-}
-
-static const sd_bus_vtable manager_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD("ListJobs", "", "a(usssoo)", list_jobs, 0),
-        SD_BUS_VTABLE_END,
-};
-
 static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("LoadState", "s", get, 0, 0),
@@ -205,16 +169,13 @@ static const sd_bus_vtable service_vtable[] = {
 
 /* ---- playing it ---- */
 
-static sd_bus *serve_client(const Played *played, int fd) {
-        void *userdata = (void *) (uintptr_t) played;
+static sd_bus *serve_client(int fd) {
         sd_bus *bus = NULL;
 
         sd_bus_new(&bus);
         sd_bus_set_fd(bus, fd, fd);
         sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0));
-        sd_bus_add_object_vtable(bus, NULL, MANAGER_OBJECT, MANAGER_INTERFACE, manager_vtable,
-                                 userdata);
-        sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, UNIT_INTERFACE, unit_vtable, NULL, userdata);
+        sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, UNIT_INTERFACE, unit_vtable, NULL, NULL);
         sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, SERVICE_INTERFACE, service_vtable, NULL,
                                    NULL);
         sd_bus_start(bus);
@@ -257,7 +218,7 @@ static void *play(void *userdata) {
                         close(fd);
                         continue;
                 }
-                sd_bus *bus = serve_client(played, fd);
+                sd_bus *bus = serve_client(fd);
 
                 converse(played, bus);
                 sd_bus_close_unref(bus);
@@ -265,13 +226,11 @@ static void *play(void *userdata) {
         return NULL;
 }
 
-static void begin_in(Played *played, const Tree *tree, Mood mood, bool is_stopping,
-                     const char *job_type) {
+static void begin(Played *played, const Tree *tree, Mood mood) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *path = tree_path(tree, PATH_SYSTEMD_PRIVATE);
 
-        *played = (Played){
-                .tree = tree, .mood = mood, .is_stopping = is_stopping, .job_type = job_type};
+        *played = (Played){.tree = tree, .mood = mood};
         tree_write(tree, "/run/systemd/anything", ""); /* for its directory */
         assert_uint_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
         memcpy(address.sun_path, path, strlen(path) + 1);
@@ -280,10 +239,6 @@ static void begin_in(Played *played, const Tree *tree, Mood mood, bool is_stoppi
         assert_int_equal(listen(played->fd, CLIENTS_MAX), 0);
         assert_int_equal(pipe(played->stop), 0);
         assert_int_equal(pthread_create(&played->thread, NULL, play, played), 0);
-}
-
-static void begin(Played *played, const Tree *tree, Mood mood) {
-        begin_in(played, tree, mood, false, NULL);
 }
 
 static void end(Played *played) {
@@ -480,87 +435,4 @@ TREE_TEST(mute_manager) {
         assert_text(ask_in(tree, MOOD_MUTE, "a.service", UNIT_QUERY_LOADED, 50 * USEC_PER_MSEC),
                     "ETIMEDOUT");
         assert_uint_in_range(clock_now_usec() - start, 50 * USEC_PER_MSEC, 20 * USEC_PER_SEC);
-}
-
-/* ---- what a unit stops for ---- */
-
-TREE_TEST(stop) {
-        static const struct {
-                bool is_stopping;
-                const char *job_type;
-                UnitStop expected;
-        } cases[] = {
-                {false, "stop", UNIT_STOP_FOR_GOOD},
-                {false, "restart", UNIT_STOP_RESTART},
-                {false, "try-restart", UNIT_STOP_RESTART},
-                {false, NULL, UNIT_STOP_ITSELF},
-                {true, "stop", UNIT_STOP_HOST},
-                {true, NULL, UNIT_STOP_HOST},
-        };
-        Played played;
-
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-                UnitStop stop = (UnitStop) 99;
-
-                begin_in(&played, tree, MOOD_KIND, cases[i].is_stopping, cases[i].job_type);
-                int r = unit_stop_find(tree->root, "hugeplan.service", 20 * USEC_PER_SEC, &stop);
-
-                end(&played);
-                assert_int_equal(r, 0);
-                assert_int_equal(stop, cases[i].expected);
-        }
-}
-
-TREE_TEST(stop_unanswered) {
-        UnitStop stop = (UnitStop) 99;
-        Played played;
-
-        assert_int_equal(unit_stop_find(tree->root, "hugeplan.service", USEC_PER_SEC, &stop),
-                         -ENOENT);
-        begin(&played, tree, MOOD_MUTE);
-        int r = unit_stop_find(tree->root, "hugeplan.service", 50 * USEC_PER_MSEC, &stop);
-
-        end(&played);
-        assert_int_equal(r, -ETIMEDOUT);
-        assert_int_equal(stop, 99);
-}
-
-static bool has_guard_after(const Tree *tree, const char *unit, const char *result) {
-        assert_int_equal(guard_write(tree->root, 512), 0);
-        assert_int_equal(after_stop(tree->root, unit, result), 0);
-        return root_exists(tree->root, PATH_SYSCTL_GUARD);
-}
-
-static bool has_guard_after_job(const Tree *tree, const char *job_type, const char *result) {
-        Played played;
-
-        begin_in(&played, tree, MOOD_KIND, false, job_type);
-        bool has_guard = has_guard_after(tree, "hugeplan.service", result);
-
-        end(&played);
-        return has_guard;
-}
-
-/* The guard is removed only if it is certain that no daemon needs it. */
-TREE_TEST(guard_after_stop) {
-        Played played;
-
-        assert_false(has_guard_after_job(tree, "stop", "success"));
-        assert_false(has_guard_after_job(tree, "stop", "timeout")); /* it hung, and was killed */
-        assert_false(has_guard_after_job(tree, "stop", NULL));
-        assert_false(has_guard_after_job(tree, NULL, "success"));
-        assert_true(has_guard_after_job(tree, "restart", "success"));
-        assert_true(has_guard_after_job(tree, "restart", "watchdog"));
-        assert_true(has_guard_after_job(tree, NULL, "signal"));
-        assert_true(has_guard_after_job(tree, NULL, NULL));
-
-        begin_in(&played, tree, MOOD_KIND, true, "stop");
-        bool has_guard = has_guard_after(tree, "hugeplan.service", "success");
-
-        end(&played);
-        assert_true(has_guard);
-        assert_true(has_guard_after(tree, "hugeplan.service", "success")); /* no manager */
-
-        assert_int_equal(guard_remove(tree->root), 0);
-        assert_int_equal(after_stop(tree->root, "hugeplan.service", "success"), 0);
 }
