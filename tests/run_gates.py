@@ -229,7 +229,8 @@ def wait_for(host: Host, name: str = "pg", **more: object) -> dict:
 # ---- the boot guard ----
 
 def proven(host: Host) -> int:
-    return sum(one["pages"] for one in json.loads(host.path(f"{CONFIG}/.proven.json").read_text())["proven"])
+    records = [line.split() for line in host.path(f"{CONFIG}/.proven").read_text().splitlines()]
+    return sum(int(words[3]) for words in records if words[0] == "instance")
 
 
 def test_boot_is_counted_before_it_reserves(host: Host, fixture: str = "one-node") -> None:
@@ -291,7 +292,7 @@ def test_boot_is_good(host: Host, fixture: str = "one-node") -> None:
     """The count is reset when multi-user.target is active. systemd is queried for that when a process of
     hugeplan-check.service calls, and for no other caller."""
     host.config("20-pg.conf", PG)
-    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".proven", PROVEN)
     host.config(".boots", boots(1, "earlier"))
     with systemd_of(host, "pg.service", CHECK) as systemd:
         daemon = host.start()
@@ -327,7 +328,7 @@ def test_boot_that_was_over(host: Host, fixture: str = "one-node") -> None:
     """A daemon that starts after the boot, because it was installed or has failed, resets the count by itself; the
     proven instances are not replaced before its plan is carried out."""
     host.config("20-pg.conf", PG)
-    host.config(".proven.json", json.dumps(PROVEN))
+    host.config(".proven", PROVEN)
     host.config(".boots", boots(1, "earlier"))
     with systemd_of(host, "pg.service") as systemd:
         daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "20000"})

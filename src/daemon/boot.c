@@ -50,7 +50,7 @@ static void do_task(Boot *boot, BootStep step, DiskDone done) {
 static int store_good(const Root *root, Arena *arena, BootGuard *guard, BootTask *task) {
         task->is_proof = boot_guard_succeed(arena, guard, task->ledger);
         if (task->is_proof && guard->failed_boots == 0)
-                task->proven_error = boot_proven_save(root, guard);
+                task->proven_error = boot_proven_save(root, arena, guard);
         return boot_count_save(root, arena, guard);
 }
 

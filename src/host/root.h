@@ -101,10 +101,9 @@ int root_write_file(const Root *root, const char *path, const char *text);
 /* As root_write_file(), for files that outlive the boot: file and directories are on disk if it returns 0. */
 int root_store_file(const Root *root, const char *path, const char *text);
 
-/* Overwrites a file of SIZE bytes with TEXT from offset AT on, without allocating disk space. TEXT is on disk if it
- * returns 0. Returns -ENOENT if there is no regular file of that size. An interrupted write leaves that part torn. */
-int root_overwrite_file(const Root *root, const char *path, size_t size, off_t at,
-                        const char *text);
+/* Overwrites a file with TEXT, which is as long, in place, without allocating disk space. TEXT is on disk if it returns
+ * 0. Returns -ENOENT if there is no regular file of that size. */
+int root_overwrite_file(const Root *root, const char *path, const char *text);
 
 /* As root_store_file(), but returns -EEXIST if the file exists. */
 int root_create_file(const Root *root, const char *path, const char *text);

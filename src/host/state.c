@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/state.h"
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "model/names.h"
 
-#include <jansson.h>
 #include <string.h>
 #include <time.h>
 
-enum { FILE_BYTES_MAX = 4 * 1024 * 1024, COUNT_BYTES = 2 * BOOT_COUNT_BYTES };
+enum { FILE_BYTES_MAX = 4 * 1024 * 1024 };
 
 /* ---- the ledger ---- */
 
@@ -49,51 +47,34 @@ int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
 
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         BootGuard *guard = ARENA_NEW(arena, BootGuard);
-        json_t *json = NULL;
-        char *bytes = NULL;
+        const char *lost;
+        char *text = NULL;
         size_t size = 0;
 
-        /* A larger file is not hugeplan's: it counts as torn. */
-        if (root_read_file(root, arena, PATH_BOOT_COUNT, COUNT_BYTES, &bytes, &size) == -EFBIG)
+        /* A larger file is not hugeplan's. */
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) == -EFBIG)
                 size = 1;
-        boot_count_parse(arena, bytes, size, guard);
-        if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &bytes, &size) == 0)
-                json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
-        if (json)
-                boot_proven_from_json(arena, json, guard);
-        json_decref(json);
+        boot_count_parse(arena, text, size, guard);
+        if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &text, NULL) == 0)
+                guard->proven = ledger_parse(arena, text, "", &lost);
         return guard;
 }
 
-/* Overwrites the older record. A file that is missing, or not hugeplan's any more, is created anew. */
-int boot_count_save(const Root *root, Arena *arena, BootGuard *guard) {
-        bool is_new = guard->n_records++ == 0;
+/* A file that is missing, or of another size, is created anew. */
+int boot_count_save(const Root *root, Arena *arena, const BootGuard *guard) {
         const char *record = boot_count_format(arena, guard);
-        off_t at = (off_t) (guard->n_records % 2) * BOOT_COUNT_BYTES;
-        int r = is_new ? -ENOENT
-                       : root_overwrite_file(root, PATH_BOOT_COUNT, COUNT_BYTES, at, record);
+        int r = root_overwrite_file(root, PATH_BOOT_COUNT, record);
 
-        if (r != -ENOENT)
-                return r;
-        Text both = text_in(arena);
-
-        text_add(&both, record);
-        text_add(&both, record);
-        return root_store_file(root, PATH_BOOT_COUNT, text_string(&both));
+        return r == -ENOENT ? root_store_file(root, PATH_BOOT_COUNT, record) : r;
 }
 
 /* A file that is the same stays: its directory is that of the configuration, which is read again after a change. */
-int boot_proven_save(const Root *root, const BootGuard *guard) {
-        json_t *json = boot_proven_to_json(guard);
-        char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER);
-        int r = text ? 0 : -ENOMEM;
+int boot_proven_save(const Root *root, Arena *arena, const BootGuard *guard) {
+        const char *text = ledger_format(arena, guard->proven);
 
-        if (text && !root_has_text(root, PATH_BOOT_PROVEN, text))
-                r = root_store_file(root, PATH_BOOT_PROVEN, text);
-
-        memory_free(text);
-        json_decref(json);
-        return r;
+        return root_has_text(root, PATH_BOOT_PROVEN, text)
+                       ? 0
+                       : root_store_file(root, PATH_BOOT_PROVEN, text);
 }
 
 /* ---- learned sizes ---- */

@@ -29,8 +29,8 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena);
 int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret);
 
 /* Both write to disk; negative errno on failure. The count needs no space on a disk that holds one already. */
-int boot_count_save(const Root *root, Arena *arena, BootGuard *guard);
-int boot_proven_save(const Root *root, const BootGuard *guard);
+int boot_count_save(const Root *root, Arena *arena, const BootGuard *guard);
+int boot_proven_save(const Root *root, Arena *arena, const BootGuard *guard);
 
 /* ---- NAME.conf.d/90-learned.conf: what is known of an instance from its starts, for the next boot ---- */
 

@@ -11,7 +11,7 @@
 #define PATH_SOCKET     PATH_RUNTIME "/" NAME_SOCKET
 /* Hidden, so that the files are no configuration; on the root file system, the only one mounted in early boot. */
 #define PATH_BOOT_COUNT       "/etc/" NAME_CONFIG_DIR "/.boots"
-#define PATH_BOOT_PROVEN      "/etc/" NAME_CONFIG_DIR "/.proven.json"
+#define PATH_BOOT_PROVEN      "/etc/" NAME_CONFIG_DIR "/.proven"
 #define PATH_BOOT_UNCOUNTED   PATH_RUNTIME "/boot-uncounted"
 #define PATH_LEDGER           PATH_RUNTIME "/ledger"
 #define PATH_VARLINK_REGISTRY "/run/varlink/registry"

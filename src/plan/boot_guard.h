@@ -5,48 +5,35 @@
  * reserves anything, and resets the count once the boot has reached multi-user.target (daemon/boot.h). After three boots
  * that did not, only what the last good boot reserved is planned.
  *
- * The count has a file of its own, of two records of one size. One of them is overwritten in place, so that a full disk
- * does not keep a boot from being counted; the other remains if the power fails meanwhile. */
+ * The count has a file of its own, of one sector, which a disk writes as a whole. It is overwritten in place, so that a
+ * full disk does not keep a boot from being counted. What the last good boot had is that boot's ledger, less all but the
+ * instances. */
 
 #include "demand/demand.h"
 #include "plan/plan.h"
-
-#include <jansson.h>
 
 /* The guard is closed after at least this many failed boots. It stays closed over boots that succeed with the proven
  * pages, until an administrator opens it by a reload. */
 enum { BOOT_GUARD_FAILURES = 3 };
 
-typedef struct ProvenInstance {
-        const char *name;
-        uint64_t page_size_bytes;
-        uint64_t pages;
-} ProvenInstance;
-
 typedef struct BootGuard {
         uint64_t failed_boots; /* boots begun since the last good one, including this one */
         const char *boot_id;   /* of the last boot counted */
-        uint64_t n_records;    /* written so far, the last at n_records % 2; 0: none can be read */
-        VEC(ProvenInstance) proven;
+        const Ledger *proven;  /* the instances of the last good boot; NULL: not known */
 } BootGuard;
 
-enum { BOOT_COUNT_BYTES = 4096 }; /* of a record */
+enum { BOOT_COUNT_BYTES = 512 };
 
-/* Returns the record of the count, of BOOT_COUNT_BYTES. */
+/* Returns the file of the count, of BOOT_COUNT_BYTES. */
 char *boot_count_format(Arena *arena, const BootGuard *guard);
 
-/* Reads the count from SIZE BYTES (0: there are none). A torn record counts as one more failed boot; if no record can
- * be read, the guard is closed. */
+/* Reads the count from SIZE BYTES (0: there are none). If these are not a count, the guard is closed. */
 void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *guard);
-
-/* Convert the proven instances to JSON and back. Returns -EINVAL if JSON is invalid; GUARD is unchanged then. */
-json_t *boot_proven_to_json(const BootGuard *guard);
-int boot_proven_from_json(Arena *arena, const json_t *json, BootGuard *guard);
 
 /* Counts the boot BOOT_ID, once; returns whether it was not counted before. */
 bool boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 
-/* Records that the boot is good: what LEDGER grants is proven, unless the guard was closed. A boot in which nothing was
+/* Records that the boot is good: what LEDGER grants is proven, unless the guard was closed; GUARD then refers to LEDGER. A boot in which nothing was
  * planned (no daemon has started yet) has neither failed nor proven anything: it is not counted; returns false. */
 bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
 

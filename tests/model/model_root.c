@@ -641,8 +641,7 @@ int root_store_file(const Root *root, const char *path, const char *text) {
 }
 
 /* -ENOENT makes callers write a new file, which is equivalent here, because disks are never full. */
-int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, size_t size UNUSED,
-                        off_t at UNUSED, const char *text UNUSED) {
+int root_overwrite_file(const Root *root UNUSED, const char *path UNUSED, const char *text UNUSED) {
         return -ENOENT;
 }
 

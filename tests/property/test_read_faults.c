@@ -433,12 +433,15 @@ static void test_a_count_unread_between_writes(void) {
 /* As in a boot after three failed ones, before it was counted. */
 static void fail_boots(Host *host) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        BootGuard guard = {.failed_boots = 3, .boot_id = "earlier"};
+        Ledger *proven = ledger_new(arena, "");
+        const BootGuard guard = {.failed_boots = 3, .boot_id = "earlier", .proven = proven};
+        LedgerInstance *instance = vec_push(arena, &proven->instances);
 
-        *vec_push(arena, &guard.proven) = (ProvenInstance){"b", 2 * MIB, 60};
+        *instance = (LedgerInstance){.name = "b", .page_size_bytes = 2 * MIB};
+        pages_add_on(arena, &instance->grants, 0, 60);
         root_remove(host->root, PATH_LEDGER);
         boot_count_save(host->root, arena, &guard);
-        boot_proven_save(host->root, &guard);
+        boot_proven_save(host->root, arena, &guard);
 }
 
 /* A read that fails at the daemon's start does not change what the boot guard decides from the count. */

@@ -120,20 +120,18 @@ int root_create_file(const Root *root, const char *path, const char *text) {
                           &(NewFile){.text = text, .lasting = FOR_GOOD, .is_new = true});
 }
 
-int root_overwrite_file(const Root *root, const char *path, size_t size, off_t at,
-                        const char *text) {
+int root_overwrite_file(const Root *root, const char *path, const char *text) {
         CLEANUP(close_fd)
         int fd = root_open_below(root, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         struct stat st;
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return fd < 0 ? fd : -errno;
-        if (!S_ISREG(st.st_mode) || (uint64_t) st.st_size != size)
+        if (!S_ISREG(st.st_mode) || (size_t) st.st_size != strlen(text))
                 return -ENOENT;
-        for (ssize_t n; *text; text += n, at += n)
-                if ((n = TEMP_FAILURE_RETRY(pwrite(fd, text, strlen(text), at))) <= 0)
-                        return n < 0 ? -errno : -EIO;
-        return retried(fsync(fd)) < 0 ? -errno : 0;
+        int r = write_all(fd, text);
+
+        return r < 0 ? r : sync_fd(fd);
 }
 
 int root_remove(const Root *root, const char *path) {

@@ -41,18 +41,23 @@ TREE_TEST(not_written_again) {
 
 /* Nor do proven pages, beside which the configuration is: it would be read again. */
 TREE_TEST(proven_not_written_again) {
-        BootGuard guard = {.boot_id = ""};
+        Ledger *proven = ledger_new(tree->arena, "");
+        const BootGuard guard = {.boot_id = "", .proven = proven};
+        LedgerInstance *instance = vec_push(tree->arena, &proven->instances);
 
-        *vec_push(tree->arena, &guard.proven) = (ProvenInstance){"pg", 2 * MIB, 100};
-        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        *instance = (LedgerInstance){.name = "pg", .page_size_bytes = 2 * MIB};
+        pages_add_on(tree->arena, &instance->grants, 0, 100);
+        assert_int_equal(boot_proven_save(tree->root, tree->arena, &guard), 0);
         const char *before = root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN);
 
-        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        assert_int_equal(boot_proven_save(tree->root, tree->arena, &guard), 0);
         assert_text(root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN), before);
-        guard.proven.items[0].pages = 99;
-        assert_int_equal(boot_proven_save(tree->root, &guard), 0);
+        instance->grants.items[0].pages = 99;
+        assert_int_equal(boot_proven_save(tree->root, tree->arena, &guard), 0);
         assert_string_not_equal(root_identity(tree->root, tree->arena, PATH_BOOT_PROVEN), before);
-        assert_int_equal(boot_guard_load(tree->root, tree->arena)->proven.items[0].pages, 99);
+        const Ledger *read = boot_guard_load(tree->root, tree->arena)->proven;
+
+        assert_int_equal(ledger_granted_pages(ledger_instance(read, "pg")), 99);
 }
 
 /* A failure to remove the file is reported, because the file would apply at the next boot. */

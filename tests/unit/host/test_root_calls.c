@@ -322,17 +322,17 @@ TREE_TEST(order_on_disk) {
 TREE_TEST(overwrite) {
         Text text = text_in(tree->arena);
 
-        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 3, "new"), -ENOENT);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", "new"), -ENOENT);
         tree_write(tree, "/etc/f", "one\ntwo\n.");
         calls = &text;
-        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 4, "2.0"), 0);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", "one\n2.0\n."), 0);
         calls = NULL;
         assert_text(text_string(&text), "sync file");
         assert_text(tree_read(tree, "/etc/f"), "one\n2.0\n.");
-        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 10, 4, "2.0"), -ENOENT);
-        assert_int_equal(root_overwrite_file(tree->root, "/etc", 9, 4, "2.0"), -EISDIR);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", "one\n2.0\n.."), -ENOENT);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc", "one"), -EISDIR);
         arm(CALL_FSYNC, 1, EIO);
-        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", 9, 4, "3.0"), -EIO);
+        assert_int_equal(root_overwrite_file(tree->root, "/etc/f", "one\n3.0\n."), -EIO);
         arm(CALL_NONE, 0, 0);
 }
 

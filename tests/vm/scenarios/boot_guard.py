@@ -2,7 +2,6 @@
 """After three failed boots hugeplan reserves only what the last good boot had, so that a plan cannot keep the host from
 booting. In rescue mode it reserves nothing."""
 
-import json
 from pathlib import Path
 
 from guestlib import *
@@ -10,8 +9,7 @@ from scenario import EARLY_TARGET, Boot, Node, Scenario
 
 OLD, NEW = 30, 50
 COUNTED = Path("/etc/hugeplan.d/.boots")
-PROVEN = Path("/etc/hugeplan.d/.proven.json")
-RECORD_BYTES = 4096
+PROVEN = Path("/etc/hugeplan.d/.proven")
 FILLER = Path("/filler")
 
 # The boot ends early, without a sync. The kernel command line says when: as soon as the first page is reserved, or after
@@ -81,21 +79,21 @@ def rescue() -> None:
     succeeds("hugeplanctl reload", "rescue: reload")
     check_equal(sum(pools().values()), OLD + NEW, "rescue: a reload reserves all pages")
     boot = output("cat /proc/sys/kernel/random/boot_id")
-    check(counted()[4] != boot, "rescue: this boot is not counted")
+    check(counted()[3] != boot, "rescue: this boot is not counted")
 
 
 def counted() -> list[str]:
-    """The newer record: "boots", its version, its number, how many have failed, the last boot."""
-    text = COUNTED.read_text()
-    return max((text[at:].split() for at in (0, RECORD_BYTES)), key=lambda words: int(words[2]))
+    """The words "boots", its version, how many have failed, the last boot."""
+    return COUNTED.read_text().split()
 
 
 def failed_boots() -> int:
-    return int(counted()[3])
+    return int(counted()[2])
 
 
 def proven() -> dict[str, int]:
-    return {one["name"]: one["pages"] for one in json.loads(PROVEN.read_text())["proven"]}
+    records = [line.split() for line in PROVEN.read_text().splitlines()]
+    return {words[1]: int(words[3]) for words in records if words[0] == "instance"}
 
 
 def fatal_boot(when: str) -> Boot:
