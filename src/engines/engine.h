@@ -52,9 +52,7 @@ typedef struct Engine {
         /* A unit that starts a distribution's program outside `programs`, other than a script, belongs to another
          * product; false: any such program is accepted. */
         bool is_started_by_name;
-        /* Patterns of the units that its packages install, each probably a database. NULL: none. */
-        const char *services;
-        /* Base names that identify a database in any other unit and in any process: the server's programs, and those
+        /* Base names that identify a database in any unit and in any process: the server's programs, and those
          * that start and may restart the server. NULL: none. */
         const char *servers;
         const char *supervisors;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Finds databases by their units: packaged units by name, all others by the program that they start, including
- * instances of templates. Also runs all finders. */
+/* Finds databases by the programs that their units start, including instances of templates. Also runs all finders. */
 
 #include "base/text.h"
 #include "engines/finder.h"
@@ -61,7 +60,7 @@ static const char *starts_server(const UnitFile *unit, const Engine *engine) {
 
 /* ---- units ---- */
 
-static const char service_suffix[] = ".service", container_suffix[] = ".container";
+static const char container_suffix[] = ".container";
 
 /* Returns the unit of that name if it has a file and is not masked; an alias is found under the unit's own name. */
 static const UnitFile *find_unit(const Finder *finder, const char *name) {
@@ -72,36 +71,18 @@ static const UnitFile *find_unit(const Finder *finder, const char *name) {
 }
 
 static void add_unit(Finder *finder, const Engine *engine, const UnitFile *unit,
-                     const char *program, bool is_guess) {
+                     const char *program) {
         Candidate candidate = {
                 .engine = engine,
                 .name = finder_stem(finder, unit->name),
                 .title = engine->title,
                 .found = unit->fragment_path,
                 .target = {.unit = unit->name},
-                .is_guess = is_guess,
         };
 
         if (engine_finder(engine)->describe)
                 engine_finder(engine)->describe(finder, &candidate, unit, program);
         finder_add(finder, &candidate);
-}
-
-/* ---- by name ---- */
-
-static void find_services(Finder *finder, const Engine *engine) {
-        TEXT_FOREACH(pattern, finder->arena, engine->services, " ") {
-                SourceNames units = unit_file_names(finder->arena, finder->sources, pattern);
-
-                VEC_FOREACH(name, &units) {
-                        const UnitFile *unit = find_unit(finder, *name);
-
-                        if (unit)
-                                add_unit(finder, engine, unit, "", false);
-                        else if (unit_file_read(finder->arena, finder->sources, *name)->is_masked)
-                                finder_pass(finder, *name, "masked");
-                }
-        }
 }
 
 /* ---- containers ---- */
@@ -208,7 +189,7 @@ static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
         return NULL;
 }
 
-static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
+static void find_in_unit(Finder *finder, const UnitFile *unit) {
         bool is_any = find_container(finder, unit);
         const typeof(*passed_over) *stand_in =
                 is_any ? NULL
@@ -228,86 +209,28 @@ static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
                                                  "not started as long as %s is missing",
                                                  text_excerpt(finder->arena, unmet, 200)));
                 else if (program)
-                        add_unit(finder, engines[i], unit, program, is_guess);
+                        add_unit(finder, engines[i], unit, program);
                 is_any = is_any || program;
         }
         for (size_t i = 0; i < n_engines && !is_any; i++)
                 pass_namesake(finder, engines[i], unit);
-        return is_any;
 }
 
 /* ---- templates ---- */
 
-/* A placeholder for an instance's name while it is not known which instances exist. */
-#define ANY_INSTANCE "hugeplan0any"
-
-static const char *instance_of(const Finder *finder, const char *template, const char *instance) {
-        return arena_printf(finder->arena, "%.*s%s%s",
-                            (int) (strlen(template) - strlen(service_suffix)), template, instance,
-                            service_suffix);
-}
-
-/* Finds instances with a file or directory of their own; PATH is like "/etc/patroni/hugeplan0any.yml". */
-static bool find_by_path(Finder *finder, const char *template, const char *path) {
-        Arena *arena = finder->arena;
-        const char *at = strstr(path, ANY_INSTANCE), *end = at + strlen(ANY_INSTANCE);
-        const char *slash = memrchr(path, '/', (size_t) (at - path));
-        const char *prefix = arena_strdup_to(arena, slash + 1, at);
-        const char *tail = arena_strndup(arena, end, strcspn(end, "/"));
-        size_t around = strlen(prefix) + strlen(tail);
-        SourceNames names =
-                source_list(finder->sources, arena, arena_strdup_to(arena, path, slash + 1));
-        bool is_any = false;
-
-        VEC_FOREACH(name, &names) {
-                size_t length = strlen(*name);
-
-                if (length <= around || !text_starts_with(*name, prefix) ||
-                    !text_ends_with(*name, tail))
-                        continue;
-                const char *unit_name =
-                        instance_of(finder, template,
-                                    arena_strndup(arena, *name + strlen(prefix), length - around));
-                const UnitFile *unit = name_is_unit(unit_name) ? find_unit(finder, unit_name)
-                                                               : NULL;
-
-                is_any = (unit && find_in_unit(finder, unit, true)) || is_any;
-        }
-        return is_any;
-}
-
-/* Finds instances by the template's paths that contain the instance's name: arguments of the server, and conditions. */
-static bool find_by_paths(Finder *finder, const char *template, const UnitFile *unit) {
-        static const char keys[] = "ExecStart Environment EnvironmentFile WorkingDirectory "
-                                   "ConditionPathExists ConditionPathIsDirectory AssertPathExists";
-        bool is_any = false;
-
-        VEC_FOREACH(assignment, &unit->assignments)
-                TEXT_FOREACH(word, finder->arena,
-                             text_has_word(keys, assignment->key) ? assignment->value : NULL,
-                             " \t\"'=") {
-                        word += strspn(word, "-|");
-                        if (*word == '/' && strstr(word, ANY_INSTANCE))
-                                is_any = find_by_path(finder, template, word) || is_any;
-                }
-        return is_any;
-}
-
 static void find_in_templates(Finder *finder, const SourceNames *templates) {
         VEC_FOREACH(template, templates) {
-                const UnitFile *unit =
-                        find_unit(finder, instance_of(finder, *template, ANY_INSTANCE));
+                const UnitFile *unit = find_unit(finder, *template);
                 const char *stem =
                         arena_strdup_to(finder->arena, *template, strchr(*template, '@') + 1);
 
                 if (unit &&
                     ARRAY_ANY(engine, engines, n_engines, starts_server(unit, *engine) != NULL) &&
-                    !find_by_paths(finder, *template, unit) &&
                     !VEC_ANY(candidate, &finder->candidates,
                              candidate->target.unit &&
                                      text_starts_with(candidate->target.unit, stem)))
                         finder_pass(finder, *template,
-                                    "a template: no instance of it is enabled, runs, or has files");
+                                    "a template: no instance of it is enabled or runs");
         }
 }
 
@@ -357,8 +280,6 @@ static void find_in_units(Finder *finder) {
         const SourceNames dropins = unit_file_names(arena, finder->sources, "*@?*.service.d");
         SourceNames names = unit_file_names(arena, finder->sources, "*.service"), more = {};
 
-        for (size_t i = 0; i < n_engines; i++)
-                find_services(finder, engines[i]);
         /* Instances that no unit enables: they run, or have drop-ins of their own. */
         VEC_FOREACH(directory, &dropins)
                 *vec_push(arena, &more) =
@@ -378,7 +299,7 @@ static void find_in_units(Finder *finder) {
                 const UnitFile *unit = find_unit(finder, *name);
 
                 if (unit)
-                        find_in_unit(finder, unit, false);
+                        find_in_unit(finder, unit);
         }
         find_in_templates(finder, &templates);
 }

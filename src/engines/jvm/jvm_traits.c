@@ -12,7 +12,6 @@ const Engine engine_jvm = {
         .mebibyte_suffix = "m",
         .has_auto = true,
         .programs = "java javaw jsvc",
-        .services = "elasticsearch.service elasticsearch@*.service opensearch.service",
         .servers = "java jsvc",
         .supervisors =
                 "elasticsearch opensearch systemd-entrypoint kafka-server-start.sh kafka-server-start "

@@ -21,7 +21,6 @@ const Engine engine_mongodb = {
         .programs = "mongod",
         .servers = "mongod",
         .images = "mongo mongodb*",
-        .services = "mongod.service",
 };
 
 /* ---- Redis ---- */
@@ -38,7 +37,6 @@ const Engine engine_redis = {
         .programs = "redis-server",
         .servers = "redis-server",
         .images = "redis redis-[0-9]*",
-        .services = "redis-server.service redis.service",
 };
 
 /* ---- one preference for all versions ---- */
@@ -51,7 +49,6 @@ const Engine engine_mssql = {
         .programs = "sqlservr",
         .servers = "sqlservr",
         .images = "mssql",
-        .services = "mssql-server.service",
         .thp_preference = THP_ALWAYS,
 };
 
@@ -63,7 +60,6 @@ const Engine engine_clickhouse = {
         .programs = "clickhouse clickhouse-server",
         .servers = "clickhouse-server",
         .images = "clickhouse clickhouse-server",
-        .services = "clickhouse-server.service",
         .thp_preference = THP_MADVISE,
 };
 
@@ -74,7 +70,7 @@ const Engine engine_memcached = {
         .default_unit = "memcached.service",
         .programs = "memcached",
         .servers = "memcached",
+        .supervisors = "systemd-memcached-wrapper", /* Debian's script */
         .images = "memcached",
-        .services = "memcached.service",
         .thp_preference = THP_MADVISE,
 };

@@ -12,6 +12,5 @@ const Engine engine_valkey = {
         .programs = "valkey-server",
         .servers = "valkey-server",
         .images = "valkey valkey-[0-9]*",
-        .services = "valkey-server.service valkey-server@*.service valkey.service valkey@*.service",
         .units = "*valkey*.service",
 };
