@@ -21,9 +21,10 @@ enum {
 
 typedef struct Place {
         const char *files; /* patterns; relative ones below each prefix, the first of a name counts */
-        const char *runs;  /* what runs the line, printed after it; NULL: the unit */
+        const char *runs; /* what runs the line: a unit's name, or in words; NULL: the file's unit */
         bool has_commands; /* the scripts that they run are searched too */
         bool is_sysfs;     /* the files have the format of sysfs.conf(5) */
+        unsigned depth;    /* of a script that others run */
 } Place;
 
 static const Place places[] = {
@@ -213,15 +214,7 @@ static void find_in_profiles(Search *search, const char *path) {
 
 /* ---- lines that mention huge pages, and the scripts that they run ---- */
 
-/* How a file is read, and what runs it. */
-typedef struct Reader {
-        SettingSourceSource source;
-        const char *runs; /* what runs it: a unit's name, or in words */
-        bool is_unit, has_commands;
-        unsigned depth;
-} Reader;
-
-static void look_at(Search *search, const Reader *reader, const char *path, const char *begin);
+static void look_at(Search *search, const Place *place, const char *path, const char *begin);
 
 /* Of the distribution's programs, only those are opened whose name suggests that they set huge pages. */
 static bool may_be_script(const char *path) {
@@ -237,79 +230,69 @@ static bool may_be_script(const char *path) {
                (!is_program || text_ends_with(path, ".sh") || setting_source_is_mention(path));
 }
 
-/* Follows the paths that a line runs or reads. */
-static void follow(Search *search, const Reader *reader, const char *line) {
-        const Reader inner = {.source = SETTING_SOURCE_SCRIPT,
-                              .runs = reader->runs,
-                              .has_commands = true,
-                              .depth = reader->depth + 1};
+/* Follows the paths that a line runs or reads; RUNS is what runs the line. */
+static void follow(Search *search, const Place *place, const char *runs, const char *line) {
+        const Place scripts = {.runs = runs, .has_commands = true, .depth = place->depth + 1};
         bool is_read = text_starts_with(line, ". ") || text_starts_with(line, "source ") ||
                        text_starts_with(line, "EnvironmentFile=");
 
         for (const char *path; (path = setting_source_take_word(search->arena, &line));)
                 if (*path == '/' && may_be_script(path))
-                        look_at(search, &inner, path,
+                        look_at(search, &scripts, path,
                                 is_read || text_ends_with(path, ".sh") ? "" : "#!");
 }
 
-/* Searches a file if its text begins with BEGIN. */
-static void look_at(Search *search, const Reader *reader, const char *path, const char *begin) {
+/* Returns the unit of a file: a.service for "/etc/systemd/system/a.service.d/b.conf". */
+static const char *unit_of(Arena *arena, const char *path) {
+        const char *directory = text_base_name(arena_strdup_to(arena, path, strrchr(path, '/')));
+
+        return text_ends_with(directory, ".d")
+                       ? arena_strndup(arena, directory, strlen(directory) - strlen(".d"))
+                       : text_base_name(path);
+}
+
+/* Searches a file of PLACE if its text begins with BEGIN. */
+static void look_at(Search *search, const Place *place, const char *path, const char *begin) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *target = source_link(search->sources, arena, path);
+        const char *runs = place->runs ?: unit_of(search->arena, path);
 
         if (target) /* follows a link to the file's own name */
                 path = source_relative(search->arena, path, target);
-        if (reader->depth > DEPTH_MAX || search->n_files >= FILES_MAX)
+        if (place->depth > DEPTH_MAX || search->n_files >= FILES_MAX)
                 return;
         if (index_find(search->seen, path)) {
-                index_add(search->seen, path, reader->runs);
+                index_add(search->seen, path, runs);
                 return;
         }
-        const SourceText text = source_read(search->sources, arena, path);
-        SourceLines lines = source_lines(&text);
+        const SettingSourceFile file = {
+                .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
+                .path = path,
+                .text = source_read(search->sources, arena, path),
+                .runs = runs,
+                .is_unit = !place->runs,
+        };
 
-        if (!text.text || memchr(text.text, '\0', text.size) || !text_starts_with(text.text, begin))
+        if (!file.text.text || memchr(file.text.text, '\0', file.text.size) ||
+            !text_starts_with(file.text.text, begin))
                 return;
-        index_add(search->seen, path, reader->runs);
+        index_add(search->seen, path, runs);
         search->n_files++;
-        setting_sources_add_file(search->entries, &(SettingSourceFile){.source = reader->source,
-                                                                       .path = path,
-                                                                       .text = text,
-                                                                       .runs = reader->runs,
-                                                                       .is_unit = reader->is_unit});
-        for (char *line; reader->has_commands && (line = source_line(arena, &lines));) {
-                line = text_strip(arena, line);
-                if (*line != '#' && *line != ';' && strchr(line, '/'))
-                        follow(search, reader, line);
-        }
+        setting_sources_add_file(search->entries, &file);
+        if (place->has_commands)
+                SOURCE_FOREACH(line, arena, lines, &file.text) {
+                        line = text_strip(arena, line);
+                        if (*line != '#' && *line != ';' && strchr(line, '/'))
+                                follow(search, place, runs, line);
+                }
 }
 
 static void look_in_place(Search *search, const Place *place) {
-        Reader reader = {
-                .source = place->is_sysfs ? SETTING_SOURCE_SYSFS : SETTING_SOURCE_SCRIPT,
-                .runs = place->runs,
-                .is_unit = !place->runs,
-                .has_commands = place->has_commands,
-        };
-
         TEXT_FOREACH(pattern, search->arena, place->files, " ") {
                 const Candidates found = find_files(search, pattern);
 
-                VEC_FOREACH(candidate, &found) {
-                        const char *path = candidate->path;
-
-                        if (!place->runs) { /* the unit; "/etc/systemd/system/a.service.d/b.conf": a.service */
-                                const char *directory = text_base_name(
-                                        arena_strdup_to(search->arena, path, strrchr(path, '/')));
-
-                                reader.runs =
-                                        text_ends_with(directory, ".d")
-                                                ? arena_strndup(search->arena, directory,
-                                                                strlen(directory) - strlen(".d"))
-                                                : text_base_name(path);
-                        }
-                        look_at(search, &reader, path, "");
-                }
+                VEC_FOREACH(candidate, &found)
+                        look_at(search, place, candidate->path, "");
         }
 }
 
