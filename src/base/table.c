@@ -6,11 +6,13 @@
 typedef struct Cell {
         const char *text;
         const char *color;
+        size_t width;
 } Cell;
 
 typedef struct Column {
         const char *title;
         bool is_right;
+        size_t width;
 } Column;
 
 struct Table {
@@ -26,17 +28,22 @@ Table *table_new(Arena *arena, const char *columns) {
         Table *table = ARENA_NEW(arena, Table);
 
         table->arena = arena;
-        TEXT_FOREACH(title, arena, columns, "|")
+        TEXT_FOREACH(title, arena, columns, "|") {
+                bool is_right = *title == '>';
+
                 *vec_push(arena, &table->columns) =
-                        (Column){title + (*title == '>'), *title == '>'};
+                        (Column){title + is_right, is_right, text_width(title + is_right)};
+        }
         return table;
 }
 
 void table_add_colored(Table *table, const char *cell, const char *color) {
-        *vec_push(table->arena, &table->cells) = (Cell){
-                .text = arena_strdup(table->arena, cell ? cell : "-"),
-                .color = color,
-        };
+        Column *column = &table->columns.items[table->cells.n % table->columns.n];
+        const char *text = cell ? cell : "-";
+        size_t width = text_width(text);
+
+        *vec_push(table->arena, &table->cells) = (Cell){text, color, width};
+        column->width = MAX(column->width, width);
 }
 
 void table_add(Table *table, const char *cell) {
@@ -56,25 +63,18 @@ size_t table_rows(const Table *table) {
 }
 
 void table_print(const Table *table, Text *text, const char *indent, bool colored) {
-        size_t *widths = ARENA_ARRAY(table->arena, size_t, table->columns.n);
         size_t n_rows = table_rows(table);
 
-        for (size_t column = 0; column < table->columns.n; column++) {
-                size_t width = text_width(table->columns.items[column].title);
-
-                for (size_t i = column; i < table->cells.n; i += table->columns.n)
-                        width = MAX(width, text_width(table->cells.items[i].text));
-                widths[column] = width;
-        }
         for (size_t row = 0; row <= n_rows; row++) {
                 text_add(text, indent);
                 for (size_t i = 0; i < table->columns.n; i++) {
                         const Column *column = &table->columns.items[i];
-                        const Cell header = {column->title, color_header};
+                        const Cell header = {column->title, color_header,
+                                             text_width(column->title)};
                         const Cell *cell =
                                 row == 0 ? &header
                                          : &table->cells.items[(row - 1) * table->columns.n + i];
-                        size_t padding = widths[i] - text_width(cell->text);
+                        size_t padding = column->width - cell->width;
 
                         if (column->is_right)
                                 text_repeat(text, ' ', padding);

@@ -44,7 +44,7 @@ static bool is_overtaken(const Plan *plan, const Status *status) {
         bool is_any_lacking = false;
 
         ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                const StatusInstance *instance = status_find(status, planned->demand->config->name);
+                const StatusInstance *instance = &status->instances[planned - plan->instances];
 
                 is_any_lacking |= plan_verdict(planned) == VERDICT_READY &&
                                   instance->verdict != VERDICT_READY && instance->lack.pages > 0 &&

@@ -58,9 +58,12 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 render_add_instance(table, arena, instance);
+                const char *places = render_places(arena, instance);
+
                 table_add(table,
-                          arena_printf(arena, "%s%s", render_places(arena, instance),
-                                       instance->until_restart ? " (from its next start on)" : ""));
+                          instance->until_restart
+                                  ? arena_printf(arena, "%s (from its next start on)", places)
+                                  : places);
                 if (has_outcomes)
                         table_add(table, outcome_word(arena, instance));
                 table_add(table, instance->unit);

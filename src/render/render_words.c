@@ -15,7 +15,7 @@ char *render_nodes(Arena *arena, const PagesByNode *nodes) {
         VEC_FOREACH(here, nodes)
                 text_printf(&text, "%s%u:%s", text.length > 0 ? " " : "", here->node,
                             format_count(arena, here->pages));
-        return arena_strdup(arena, nodes->n > 0 ? text_string(&text) : "-");
+        return text.string ? text.string : arena_strdup(arena, "-");
 }
 
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {

@@ -292,9 +292,12 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages) {
 static void leave_all(Maker *maker) {
         /* The pages that came into use since the last plan, or are promised, and are not attributed yet. */
         uint64_t most = maker->promised_left;
-        /* The holds without a unit, by instance. */
-        const Index *holds = INDEX_OF(maker->arena, hold, maker->holds->items, maker->holds->n,
-                                      hold->unit ? NULL : hold->granted.name);
+        /* The holds of this page size without a unit, by instance. */
+        const Index *holds =
+                INDEX_OF(maker->arena, hold, maker->holds->items, maker->holds->n,
+                         hold->unit || hold->granted.page_size_bytes != maker->page_size_bytes
+                                 ? NULL
+                                 : hold->granted.name);
 
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
                 most += sub_floored(maker->used_left[i], maker->others_before[i]);

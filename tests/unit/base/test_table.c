@@ -57,13 +57,3 @@ TEST(colors) {
                                                    "\033[31mred\033[0m  x\n");
         assert_text(print(arena, table, "", false), "A    B\nred  x\n");
 }
-
-/* A cell is a copy. */
-TEST(copies) {
-        Table *table = table_new(arena, "A");
-        char cell[] = "abc";
-
-        table_add(table, cell);
-        cell[0] = 'X';
-        assert_text(print(arena, table, "", false), "A\nabc\n");
-}
