@@ -52,6 +52,17 @@ static void find_commit_limit(RuleRun *run) {
                         format_size(run->arena, allocatable));
 }
 
+static void find_memory_errors(RuleRun *run) {
+        uint64_t bytes = run->input->topology->failed_bytes;
+
+        if (bytes > 0)
+                rule_report(
+                        run, (Diag){.file = PATH_MEMINFO},
+                        "find the module by 'journalctl -k -g \"Memory failure\"', and replace it",
+                        "the kernel has stopped using %s because of memory errors (HardwareCorrupted). An error takes a whole huge page; hugeplan reserves another one while there is memory",
+                        format_size(run->arena, bytes));
+}
+
 /* ---- what the unit forbids its gate ---- */
 
 /* If the first line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
@@ -287,6 +298,7 @@ static void find_thp(RuleRun *run) {
 static const RuleRow rows[] = {
         {RULE_PLAN_70, NULL, NULL, find_70},
         {RULE_COMMIT_LIMIT, NULL, NULL, find_commit_limit},
+        {RULE_MEMORY_ERRORS, NULL, NULL, find_memory_errors},
         {RULE_NODE_NO_CPU, NULL, find_no_cpu, NULL},
         {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
         {RULE_MEMORY_MAX, NULL, NULL, find_memory_max},

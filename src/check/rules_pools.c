@@ -202,8 +202,8 @@ static void find_others(RuleRun *run) {
                                       : instance->planned->page_size_bytes == size_bytes))
                         continue;
                 if (run->row->kind == RULE_HUGETLB_UNLIMITED) {
-                        if (is_limiting && !user->is_limited && kept > 0 && wanted > 0 &&
-                            !is_taking)
+                        if (is_limiting && (user->unit || user->pid > 0) && !user->is_limited &&
+                            kept > 0 && wanted > 0 && !is_taking)
                                 rule_report(
                                         run, (Diag){},
                                         "describe it in /etc/hugeplan.d with its Unit=, so that "

@@ -85,6 +85,7 @@ Topology *probe_page_sizes(const Root *root, Arena *arena) {
                 topology->default_page_size_bytes =
                         topology->page_sizes[topology->n_page_sizes - 1].bytes;
         topology->swap_bytes = probe_meminfo(scratch, meminfo, "SwapTotal");
+        topology->failed_bytes = probe_meminfo(scratch, meminfo, "HardwareCorrupted");
         topology->cma_bytes = probe_meminfo(scratch, meminfo, "CmaTotal");
         return topology;
 }

@@ -28,6 +28,7 @@
         X(THP_NEVER, "thp-never", WARNING, false)                         \
         X(PLAN_70, "plan-70", NOTICE, false)                              \
         X(COMMIT_LIMIT, "commit-limit", WARNING, false)                   \
+        X(MEMORY_ERRORS, "memory-errors", WARNING, false)                 \
         X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false)           \
         X(FELL_BACK, "fell-back", WARNING, true)                          \
         X(OFF_PLAN, "off-plan", WARNING, false)                           \

@@ -84,6 +84,7 @@ typedef struct Topology {
         uint64_t base_page_bytes;         /* 0: a captured host does not show it */
         uint64_t swap_bytes;              /* SwapTotal */
         uint64_t cma_bytes;               /* CmaTotal */
+        uint64_t failed_bytes; /* HardwareCorrupted: not used any more because of memory errors */
         CommitLimit commit;
         unsigned n_cpus;         /* online; 0: not known */
         bool can_reclaim;        /* the root cgroup's memory.reclaim exists */

@@ -447,7 +447,8 @@ static void add_unseen(Maker *maker) {
                 uint64_t unseen = page_users_unseen_pages(maker->made, topology, size->bytes);
 
                 if (unseen > 0)
-                        add_ownerless(maker, "a file, mount or segment without a process",
+                        add_ownerless(maker,
+                                      "a file, mount, segment or memory error without a process",
                                       size->bytes, unseen);
         }
 }

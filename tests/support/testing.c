@@ -180,6 +180,8 @@ static void read_fact(Arena *arena, Topology *topology, const char *line) {
                 topology->n_cpus = (unsigned) number_or_abort(rest);
         else if (text_equals(what, "cma"))
                 topology->cma_bytes = number_or_abort(rest);
+        else if (text_equals(what, "failed"))
+                topology->failed_bytes = number_or_abort(rest);
         else if (text_equals(what, "commit"))
                 topology->commit = (CommitLimit){
                         number_or_abort(text_next_word(arena, &rest, " ")),

@@ -27,15 +27,17 @@ SUITES = ("bookworm", "trixie", "forky", "trixie-arm64")
 
 # What the host needs, for scripts/run-tests.
 APT_PACKAGES = (
+    "cpio",
     "e2fsprogs",
     "mmdebstrap",
     "qemu-system-x86",
     "qemu-utils",
     "tar",
+    "xz-utils",
 )
 
 # What the host needs for suites of other architectures.
-FOREIGN_APT_PACKAGES = ("arch-test", "cpio", "qemu-system-arm", "qemu-user-static", "xz-utils")
+FOREIGN_APT_PACKAGES = ("arch-test", "qemu-system-arm", "qemu-user-static")
 
 # The guest's packages, besides Debian's minimal base.
 GUEST_PACKAGES = (
@@ -57,16 +59,18 @@ GUEST_PACKAGES = (
 NATIVE_PACKAGES = ("mariadb-server", "tuned")
 SUITE_PACKAGES = {
     "bookworm": (*NATIVE_PACKAGES, "ansible-core", "cron", "etcd-server", "patroni", "python3-apt"),
-    "trixie": (*NATIVE_PACKAGES, "crun", "podman", "rpm", "tomcat10"),
+    "trixie": (*NATIVE_PACKAGES, "busybox-static", "crun", "podman", "rpm", "tomcat10"),
     "forky": (*NATIVE_PACKAGES, "systemd-report"),
     "trixie-arm64": ("busybox-static",),
 }
 
-# The kernels of an architecture; a boot uses the first one, unless it names another. They are only unpacked, because
-# their maintainer scripts would build an initrd, which is not used.
+# The kernels of a suite; a boot uses the first one, unless it names another. They are only unpacked, because their
+# maintainer scripts would build an initrd, which is not used.
 KERNEL_PACKAGES = {
-    "amd64": ("linux-image-cloud-amd64",),
-    "arm64": ("linux-image-cloud-arm64", "linux-image-arm64-16k"),
+    "bookworm": ("linux-image-cloud-amd64",),
+    "trixie": ("linux-image-cloud-amd64", "linux-image-amd64"),
+    "forky": ("linux-image-cloud-amd64",),
+    "trixie-arm64": ("linux-image-cloud-arm64", "linux-image-arm64-16k"),
 }
 
 # The modules that a kernel without built-in drivers needs for its root file system.
@@ -197,7 +201,7 @@ class Image:
 
     def kernel_args(self, kernel: str) -> list[str]:
         """The arguments of qemu for one of KERNEL_PACKAGES."""
-        kernel = kernel or KERNEL_PACKAGES[self.architecture][0]
+        kernel = kernel or KERNEL_PACKAGES[self.suite][0]
         initrd = self.directory / f"{kernel}.initrd"
         found = ["-kernel", str(self.directory / kernel)]
         return [*found, "-initrd", str(initrd)] if initrd.exists() else found
@@ -232,7 +236,7 @@ def _build(suite: str, work: Path) -> Path:
     began = time.monotonic()
     tree, image = work / "tree", work / "image"
     # Debian's packages into `tree`, and each kernel's package files into a directory of `work`.
-    kernels = KERNEL_PACKAGES[architecture(suite)]
+    kernels = KERNEL_PACKAGES[suite]
     # The first dependency of the metapackage is the kernel, which consists of several packages since Debian 14.
     fetch_kernels = (
         "export APT_CONFIG=$MMDEBSTRAP_APT_CONFIG; "

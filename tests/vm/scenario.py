@@ -38,7 +38,7 @@ class Boot:
     """One boot, from power-on to power-off; the disk is kept from one boot to the next."""
 
     check: Callable[[], None]  # runs in the guest after multi-user.target
-    kernel: str = ""  # one of image.KERNEL_PACKAGES; default: the first one of the architecture
+    kernel: str = ""  # one of image.KERNEL_PACKAGES; default: the first one of the suite
     kernel_args: str = ""
     files: Mapping[str, Content] = field(default_factory=dict)
     enable: tuple[str, ...] = ()  # units enabled before this boot, as `systemctl enable` would
