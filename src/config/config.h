@@ -137,22 +137,14 @@ typedef struct PageCount {
 
 typedef VEC(PageCount) PageCounts;
 
-/* The page tables of a unit during a run with small pages only. */
-typedef struct SmallTables {
-        uint64_t bytes; /* of all its processes; 0: no such run was observed */
-        uint64_t n_processes;
-        const char *at; /* time of the observation, formatted; NULL: not known */
-} SmallTables;
-
 /* The most pages that the instance's unit was seen to have mapped at once, and the settings it had. */
 typedef struct Seen {
-        PageCounts pages;         /* none: nothing was observed */
-        PageCounts base;          /* `Learned.pages` before that start; none: there were none */
-        const char *unit;         /* the unit observed */
-        const char *version;      /* `Learned.version` at that time; NULL: not known */
-        const char *settings;     /* `Learned.settings` at that time; NULL: not known */
-        bool is_exact;            /* false: some memory had small pages or could not be examined */
-        SmallTables small_tables; /* of the last run with small pages; may be known without pages */
+        PageCounts pages;     /* none: nothing was observed */
+        PageCounts base;      /* `Learned.pages` before that start; none: there were none */
+        const char *unit;     /* the unit observed */
+        const char *version;  /* `Learned.version` at that time; NULL: not known */
+        const char *settings; /* `Learned.settings` at that time; NULL: not known */
+        bool is_exact;        /* false: some memory had small pages or could not be examined */
 } Seen;
 
 /* The contents of NAME.conf.d/90-learned.conf: the figures found at the last start. */

@@ -442,7 +442,6 @@ static void note_learned(KeyTarget *target, const Assignment *assignment) {
                 PageCounts *counts;
                 const char **text;
                 bool *flag;
-                uint64_t *number;
         } notes[] = {
                 {"X-Version", .text = &learned->version},
                 {"X-Exact", .flag = &learned->is_exact},
@@ -456,9 +455,6 @@ static void note_learned(KeyTarget *target, const Assignment *assignment) {
                 {"X-SeenUnit", .text = &seen->unit},
                 {"X-SeenVersion", .text = &seen->version},
                 {"X-SeenSettings", .text = &seen->settings},
-                {"X-SmallTables", .number = &seen->small_tables.bytes},
-                {"X-SmallProcesses", .number = &seen->small_tables.n_processes},
-                {"X-SmallSeen", .text = &seen->small_tables.at},
         };
 
         ARRAY_FOREACH(note, notes, ARRAY_LEN(notes)) {
@@ -468,8 +464,6 @@ static void note_learned(KeyTarget *target, const Assignment *assignment) {
                         continue;
                 if (note->text)
                         *note->text = arena_strdup(target->arena, value);
-                else if (note->number)
-                        parse_u64(value, note->number);
                 else if (note->flag)
                         parse_boolean(value, note->flag);
                 else /* an invalid list counts as none */

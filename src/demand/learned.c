@@ -104,16 +104,15 @@ static void add_headline(Text *text, const InstanceConfig *instance, const Learn
                                               : server);
         else if (learned->version)
                 text_printf(text, "# %s is %s.\n", instance->name, server);
-        if (seen_is_any(&learned->seen))
-                text_printf(text, "# While %s ran: %s.\n",
+        if (learned->seen.pages.n > 0)
+                text_printf(text, "# While %s ran: it has mapped %s.\n",
                             text_printable(text->arena, learned->seen.unit),
-                            seen_describe(text->arena, &learned->seen));
+                            seen_format_pages(text->arena, &learned->seen));
 }
 
 char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned *learned,
                      const char *when) {
         const Seen *seen = &learned->seen;
-        const SmallTables *tables = &seen->small_tables;
         Text text = text_in(arena);
 
         add_headline(&text, instance, learned);
@@ -137,20 +136,14 @@ char *learned_format(Arena *arena, const InstanceConfig *instance, const Learned
         config_add_value(&text, "X-Settings", learned->settings);
         config_add_value(&text, "X-Fixed", learned->is_fixed ? "yes" : NULL);
         config_add_value(&text, "X-Running", learned->is_of_running ? "yes" : NULL);
-        if (!seen_is_any(seen))
+        if (seen->pages.n == 0)
                 return text.string;
         config_add_value(&text, "X-Seen", page_counts_value(arena, &seen->pages));
-        if (seen->pages.n > 0)
-                config_add_value(&text, "X-SeenExact", seen->is_exact ? "yes" : "no");
+        config_add_value(&text, "X-SeenExact", seen->is_exact ? "yes" : "no");
         config_add_value(&text, "X-SeenBase", page_counts_value(arena, &seen->base));
         config_add_value(&text, "X-SeenUnit", seen->unit);
         config_add_value(&text, "X-SeenVersion", seen->version);
         config_add_value(&text, "X-SeenSettings", seen->settings);
-        if (tables->bytes == 0)
-                return text.string;
-        text_printf(&text, "X-SmallTables=%" PRIu64 "\nX-SmallProcesses=%" PRIu64 "\n",
-                    tables->bytes, tables->n_processes);
-        config_add_value(&text, "X-SmallSeen", tables->at);
         return text.string;
 }
 
@@ -167,8 +160,8 @@ char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learn
         const PageCounts *before = &instance->learned.pages;
 
         if (!seen_is_same(&learned->seen, &instance->learned.seen))
-                return arena_printf(arena, "%s: measured: %s", instance->name,
-                                    seen_describe(arena, &learned->seen));
+                return arena_printf(arena, "%s: measured: it has mapped %s", instance->name,
+                                    seen_format_pages(arena, &learned->seen));
         if (pages.n == 0)
                 return arena_printf(arena, "%s: learned its version: %s %s", instance->name,
                                     instance->engine->title, learned->version);

@@ -25,17 +25,9 @@
 /* Returns whether something was seen of INSTANCE's present unit. */
 bool seen_is_known(const InstanceConfig *instance);
 
-/* Returns whether a look has found anything that is worth keeping. */
-static inline bool seen_is_any(const Seen *seen) {
-        return seen->pages.n > 0 || seen->small_tables.bytes > 0;
-}
-
 /* Returns what a look at INSTANCE's unit begins with: nothing seen yet, and what the unit was started for. What was
  * learned while it ran is left out: its settings may have changed since its start. */
 Seen seen_of_unit(const InstanceConfig *instance);
-
-/* Returns the size of the unit's page tables when it ran with small pages; NULL if it was not seen so. */
-const SmallTables *seen_small_tables(const InstanceConfig *instance);
 
 /* What a figure was made from: the server's version, and engine_fingerprint() of its settings; NULL: not known. */
 typedef struct FigureBasis {
@@ -52,8 +44,7 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
                 Sizing *sizing);
 
 /* Returns what to keep of NOW and of what was seen before (INSTANCE's): for the same unit, version and settings the
- * most, except that an estimate gives way to less if that is all that the unit takes; else NOW. Page tables of small
- * pages stay until the unit runs with such again; with the same settings the largest stay. */
+ * most, except that an estimate gives way to less if that is all that the unit takes; else NOW. */
 Seen seen_merge(const InstanceConfig *instance, const Seen *now);
 
 /* Returns whether PAGES may be all that INSTANCE has mapped. If it maps everything at its start, a part of that, or
@@ -65,9 +56,6 @@ bool seen_is_same(const Seen *a, const Seen *b);
 
 /* Returns "139 pages of 2M", or "memory for 139 pages of 2M, an estimate". */
 char *seen_format_pages(Arena *arena, const Seen *seen);
-
-/* Returns "it has mapped 139 pages of 2M", "page tables of 8.1G with small pages (402 processes)", or both. */
-char *seen_describe(Arena *arena, const Seen *seen);
 
 /* ---- what was learned ---- */
 

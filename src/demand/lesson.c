@@ -133,11 +133,3 @@ uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_byte
                 return pages;
         return mul_div(pages, by_rule, taken);
 }
-
-const SmallTables *seen_small_tables(const InstanceConfig *instance) {
-        const Seen *seen = &instance->learned.seen;
-
-        return seen->small_tables.bytes > 0 && text_equals(seen->unit, instance->unit)
-                       ? &seen->small_tables
-                       : NULL;
-}

@@ -115,8 +115,7 @@ static bool holds_for_same(const Seen *a, const Seen *b) {
 
 bool seen_is_same(const Seen *a, const Seen *b) {
         return page_counts_equal(&a->pages, &b->pages) && holds_for_same(a, b) &&
-               a->is_exact == b->is_exact && a->small_tables.bytes == b->small_tables.bytes &&
-               a->small_tables.n_processes == b->small_tables.n_processes;
+               a->is_exact == b->is_exact;
 }
 
 static bool has_more(const Seen *a, const Seen *b) {
@@ -140,15 +139,7 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
                                                   page_counts_find(&now->base,
                                                                    count->page_size_bytes))
                                 : !now->is_exact;
-        Seen kept = keeps ? *before : *now;
-
-        kept.small_tables = now->small_tables;
-        if (now->small_tables.bytes == 0)
-                kept.small_tables = text_equals(before->unit, now->unit) ? before->small_tables
-                                                                         : (SmallTables){};
-        else if (is_same && before->small_tables.bytes > now->small_tables.bytes)
-                kept.small_tables = before->small_tables;
-        return kept;
+        return keeps ? *before : *now;
 }
 
 /* ---- as text ---- */
@@ -156,17 +147,4 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
 char *seen_format_pages(Arena *arena, const Seen *seen) {
         return arena_printf(arena, seen->is_exact ? "%s" : "memory for %s, an estimate",
                             page_counts_format(arena, &seen->pages));
-}
-
-char *seen_describe(Arena *arena, const Seen *seen) {
-        const SmallTables *tables = &seen->small_tables;
-        Text text = text_in(arena);
-
-        if (seen->pages.n > 0)
-                text_printf(&text, "it has mapped %s", seen_format_pages(arena, seen));
-        if (tables->bytes > 0)
-                text_printf(&text, "%spage tables of %s with small pages (%" PRIu64 " process%s)",
-                            text.length > 0 ? "; " : "", format_size(arena, tables->bytes),
-                            tables->n_processes, tables->n_processes == 1 ? "" : "es");
-        return text.string;
 }

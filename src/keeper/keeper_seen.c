@@ -205,8 +205,9 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
 
         if (seen.pages.n == 0 || beyond.kind != REASON_NONE) {
                 if (seen.pages.n > 0)
-                        keeper_report(keeper, LOG_WARNING, NULL, "%s: measured: %s; not stored: %s",
-                                      now.name, seen_describe(arena, &seen), beyond.text);
+                        keeper_report(keeper, LOG_WARNING, NULL,
+                                      "%s: measured: it has mapped %s; not stored: %s", now.name,
+                                      seen_format_pages(arena, &seen), beyond.text);
                 return false;
         }
         if (!learned_is_kept(instance, &now.learned))

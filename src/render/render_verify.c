@@ -101,9 +101,6 @@ static void add_tables(Text *text, const Proof *proof, const RenderOptions *opti
                 text_add_item(&line, arena_printf(arena, "%s now (processes: %s)",
                                                   format_size(arena, look->page_table_bytes),
                                                   format_count(arena, look->n_processes)));
-        if (proof->seen_tables)
-                text_add_item(&line, arena_printf(arena, "%s seen with small pages",
-                                                  format_size(arena, proof->seen_tables->bytes)));
         if (worst_bytes > 0)
                 text_add_item(&line, arena_printf(arena, "up to %s with small pages",
                                                   format_size(arena, worst_bytes)));
@@ -155,11 +152,9 @@ static json_t *look_to_json(const ServerLook *look) {
 
 json_t *proof_to_json(const Proof *proof) {
         const ServerLook *look = proof->look;
-        const SmallTables *seen = proof->seen_tables;
         uint64_t size_bytes = proof->page_size_bytes;
         bool is_seen = proof->outcome != OUTCOME_UNKNOWN && look->is_running;
-        json_t *mapped = json_null(), *touched = json_null(), *fell_back = json_null(),
-               *seen_tables = json_null();
+        json_t *mapped = json_null(), *touched = json_null(), *fell_back = json_null();
 
         if (proof->outcome != OUTCOME_UNKNOWN)
                 fell_back = json_boolean(proof->outcome == OUTCOME_FELL_BACK);
@@ -167,11 +162,7 @@ json_t *proof_to_json(const Proof *proof) {
                 mapped = count_to_json(mul_saturated(proof->mapped_pages, size_bytes));
         if (is_seen)
                 touched = count_to_json(mul_saturated(proof->touched_pages, size_bytes));
-        if (seen)
-                seen_tables = json_pack("{so so ss?}", "bytes", count_to_json(seen->bytes),
-                                        "processes", count_to_json(seen->n_processes), "at",
-                                        seen->at);
-        return json_pack("{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so so}",
+        return json_pack("{ss ss? ss? ss ss? sb so so so so so so so so ss? ss? so so so so so}",
                          "name", proof->instance->name, "engine", proof->instance->engine, "unit",
                          proof->instance->unit, "outcome", outcome_name(proof->outcome), "cause",
                          fall_cause_names[proof->cause], "asPlanned", proof->is_as_planned,
@@ -183,7 +174,7 @@ json_t *proof_to_json(const Proof *proof) {
                          "pageTableBytes", known_to_json(look->page_table_bytes), "why", proof->why,
                          "remedy", proof->remedy, "deviations",
                          VEC_TO_JSON(deviation, &proof->deviations, json_string(deviation->text)),
-                         "seenPageTables", seen_tables, "smallPageTableBytes",
+                         "smallPageTableBytes",
                          known_to_json(look->is_running ? proof->small_tables_bytes : 0),
                          "sessionsMax", known_to_json(proof->n_sessions_max), "worstPageTableBytes",
                          known_to_json(proof->worst_tables_bytes), "server",

@@ -270,7 +270,6 @@ static void reckon_tables(const ProofInput *input, Proof *proof) {
                 page_tables_bytes(MAX(wanted, add_saturated(huge, proof->small_bytes)), base);
         uint64_t beside_now = mul_saturated(page_tables_bytes(huge, base), look->n_processes);
 
-        proof->seen_tables = input->small_tables;
         proof->n_sessions_max = input->n_sessions_max;
         proof->worst_tables_bytes = mul_saturated(each, proof->n_sessions_max);
         if (base > 0)

@@ -49,7 +49,6 @@ typedef struct ServerLook {
         bool is_all_mapped;        /* by the map, `pages` are all mapped pages */
         MemoryMap map;             /* of the server */
         uint64_t page_table_bytes; /* VmPTE of all its processes; 0: not known */
-        uint64_t resident_bytes;   /* the largest VmRSS of a process: small pages only */
         VEC(const char *) missing; /* figures that could not be read: sentences */
 } ServerLook;
 
@@ -61,8 +60,7 @@ typedef struct ProofInput {
         const Sizing *sizing;         /* their need of the instance's page size; NULL: not known */
         const char *wrong;            /* the problem with its files, as a sentence; NULL: none */
         uint64_t n_sessions_max;      /* the database's limit; 0: not known */
-        const SmallTables *small_tables; /* measured with small pages; NULL: not measured */
-        uint64_t base_page_bytes;        /* 0: not known */
+        uint64_t base_page_bytes;     /* 0: not known */
 } ProofInput;
 
 typedef struct Deviation {
@@ -85,7 +83,6 @@ struct Proof {
         bool may_stand_in;         /* some of them may be */
         const char *why, *remedy;  /* of a fall back, or of an unknown outcome */
         VEC(Deviation) deviations; /* pages of another size, on other nodes, more than planned */
-        const SmallTables *seen_tables; /* page tables measured with small pages; NULL: not known */
         /* Estimated page tables with small pages if every process touches all of the memory: for the present number of
          * processes, and for as many as the database allows. 0: not known. */
         uint64_t small_tables_bytes;

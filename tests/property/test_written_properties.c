@@ -89,8 +89,7 @@ static void check_seen(Arena *arena, Random *random, const InstanceConfig *insta
         Seen seen = {.unit = random_words(arena, random),
                      .version = random_words(arena, random),
                      .settings = random_words(arena, random),
-                     .is_exact = random_chance(random, 50),
-                     .small_tables = {.bytes = 4096, .at = "a day"}};
+                     .is_exact = random_chance(random, 50)};
 
         *vec_push(arena, &seen.pages) = (PageCount){2 * MIB, 540};
         Learned learned = {.seen = seen};

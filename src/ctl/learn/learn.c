@@ -331,13 +331,6 @@ Seen look_at_unit(Command *command, const Config *config, const InstanceConfig *
         uint64_t small_pages = look.map.unnamed_bytes < size_bytes
                                        ? 0
                                        : div_round_up(look.map.unnamed_bytes, size_bytes);
-        uint64_t base = page_counts_find(&learned->pages, size_bytes);
-
-        /* The page tables of a server without huge pages that has mapped most of its memory: shared memory, or private
-         * memory of at least half of what its settings ask for. */
-        if (seen.pages.n == 0 && look.page_table_bytes > 0 &&
-            (small_pages > 0 || (base > 0 && look.resident_bytes / size_bytes >= base / 2)))
-                seen.small_tables = (SmallTables){look.page_table_bytes, look.n_processes, NULL};
         bool has_all = instance->engine->maps_all_at_start && huge.pages > 0 &&
                        seen_is_likely(instance, size_bytes, huge.pages) && learned->pages.n > 0;
         /* Huge pages that the server was refused, as far as its small pages show. */
@@ -382,7 +375,7 @@ static bool look_while_it_runs(Command *command, const Config *config, const cha
         if (why)
                 log_line(LOG_NOTICE, "%s: the size that it has mapped is not stored: %s",
                          instance->name, why);
-        if (!seen_is_any(&now))
+        if (now.pages.n == 0)
                 return false;
         /* Its gate or the daemon may have stored something since CONFIG was read. */
         instance =
@@ -391,7 +384,6 @@ static bool look_while_it_runs(Command *command, const Config *config, const cha
                 return false;
         Learned learned = instance->learned;
 
-        now.small_tables.at = learned_time(arena);
         learned.seen = seen_merge(instance, &now);
         if (seen_is_same(&learned.seen, &instance->learned.seen) && !learned.is_broken)
                 return true;
@@ -404,8 +396,8 @@ static bool look_while_it_runs(Command *command, const Config *config, const cha
                         LOG_WARNING,
                         "%s: the measured size cannot be written to %s: %s; the next start will not know it",
                         instance->name, path, strerror(-r));
-        log_line(LOG_NOTICE, "%s: measured: %s (%s)", instance->name,
-                 seen_describe(arena, &learned.seen), r < 0 ? "not stored" : path);
+        log_line(LOG_NOTICE, "%s: measured: it has mapped %s (%s)", instance->name,
+                 seen_format_pages(arena, &learned.seen), r < 0 ? "not stored" : path);
         return r == 0;
 }
 

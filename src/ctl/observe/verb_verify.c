@@ -77,7 +77,6 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
                         verification->host.topology = probe_topology(command->root, arena, NULL);
                 }
                 input.config = config_find(verification->config, instance->name);
-                input.small_tables = input.config ? seen_small_tables(input.config) : NULL;
                 if (look->is_running)
                         read_settings(verification, &input, look);
         }

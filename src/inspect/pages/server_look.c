@@ -84,8 +84,6 @@ static void read_members(Looker *looker, size_t n_max) {
                         continue;
                 member.unit = looker->unit;
                 tables_bytes = add_saturated(tables_bytes, member.tables_bytes);
-                looker->look.resident_bytes =
-                        MAX(looker->look.resident_bytes, member.resident_bytes);
                 *vec_push(looker->host->arena, &looker->members) = member;
         }
         looker->look.is_running =

@@ -149,52 +149,6 @@ TEST(read_back) {
         }
 }
 
-static Seen small_of(uint64_t bytes) {
-        return (Seen){.unit = "db.service", .small_tables = {bytes, 40, "2026-11-20 03:00 UTC"}};
-}
-
-/* Of small pages, the maximum of the last run. Seen huge pages stay beside it. */
-TEST(small_tables) {
-        const InstanceConfig *instance =
-                instance_of(arena, "generic",
-                            "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
-                            "X-SmallTables=4096\nX-SmallProcesses=3\nX-SmallSeen=a day\n");
-        Seen now = seen_of(arena, 600, true);
-
-        assert_int_equal(seen_small_tables(instance)->n_processes, 3);
-        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 4096);
-        now = small_of(8192);
-        assert_int_equal(seen_merge(instance, &now).pages.n, 1);
-        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 8192);
-        assert_false(seen_is_same(&now, &instance->learned.seen));
-        now = small_of(1024);
-        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 4096);
-        now.settings = "0b";
-        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 1024);
-        now.unit = "other.service";
-        now.small_tables = (SmallTables){};
-        assert_int_equal(seen_merge(instance, &now).small_tables.bytes, 0);
-}
-
-/* A file without lines about huge pages. */
-TEST(small_tables_read_back) {
-        const InstanceConfig *instance = instance_of(arena, "generic", "");
-        const Seen seen = small_of(8192);
-        const char *text = text_of(arena, instance, &seen);
-        const Config *config = with_seen(arena, text);
-        const InstanceConfig *again = config_find(config, "db");
-
-        assert_text(problems_text(arena, &config->problems), "");
-        assert_contains(
-                text,
-                "# While db.service ran: page tables of 8K with small pages (40 processes).\n");
-        assert_false(seen_is_known(again));
-        assert_true(seen_is_same(&again->learned.seen, &seen));
-        assert_text(seen_small_tables(again)->at, "2026-11-20 03:00 UTC");
-        ((InstanceConfig *) again)->unit = "other.service";
-        assert_null(seen_small_tables(again));
-}
-
 /* Valid lines of a broken 90-learned.conf count, and the file is written again, so that a known size stays known. */
 TEST(broken) {
         static const struct {
