@@ -55,43 +55,28 @@ void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
 
 /* ---- one answer for many ---- */
 
-struct VarlinkText {
-        VarlinkWriter writer;
-};
-
-VarlinkText *varlink_text_new(json_t *parameters, bool is_last) {
-        VarlinkText *text = calloc(1, sizeof(*text));
+char *varlink_text_new(json_t *parameters, bool is_last) {
         json_t *message = parameters ? varlink_reply_make(parameters, !is_last) : NULL;
+        char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 
-        if (text)
-                text->writer = varlink_writer_make(SIZE_MAX);
-        if (text && (!message || varlink_writer_add(&text->writer, message) < 0))
-                text = varlink_text_free(text);
         json_decref(message);
         return text;
 }
 
-VarlinkText *varlink_text_free(VarlinkText *text) {
-        if (text)
-                varlink_writer_done(&text->writer);
-        free(text);
-        return NULL;
-}
-
-static void call_send_text(VarlinkCall *call, const VarlinkText *text) {
+static void call_send_text(VarlinkCall *call, const char *text) {
         Connection *c = call->connection;
 
         if (!call->oneway && c->end.state == CONNECTION_OPEN &&
-            (!text || varlink_writer_pass(&c->writer, &text->writer, c->io.fd) < 0))
+            (!text || varlink_writer_pass(&c->writer, text, c->io.fd) < 0))
                 connection_doom(c);
 }
 
-void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text) {
+void varlink_call_reply_text(VarlinkCall *call, const char *text) {
         call_send_text(call, text);
         call_finish(call);
 }
 
-int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text) {
+int varlink_call_reply_text_continues(VarlinkCall *call, const char *text) {
         if (!call->more)
                 return -ENOTSUP;
         call_send_text(call, text);
@@ -187,27 +172,20 @@ static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) 
                                              (int) (dot - request->method)));
 }
 
-void heard_done(Heard *heard) {
-        free(heard->text);
-        varlink_request_done(&heard->request);
-        heard->text = NULL;
-}
-
 /* Returns the request in MESSAGE, valid until the next one is taken; NULL: it is none. Most clients send the same bytes
  * again and again, and parsing them is most of the work for a small reply. */
-static const VarlinkRequest *parse_unless_last(Heard *last, const char *message) {
+static const VarlinkRequest *parse_unless_last(VarlinkRequest *last, const char *message) {
         if (!last->text || strcmp(last->text, message) != 0) {
-                heard_done(last);
-                last->text = strdup(message);
-                varlink_request_parse(message, strlen(message), &last->request);
+                varlink_request_done(last);
+                varlink_request_parse(message, strlen(message), last);
         }
-        return last->request.message ? &last->request : NULL;
+        return last->message ? last : NULL;
 }
 
 /* After a hang-up only one-way calls and calls of trusted users are run, because the others are of use only by their
  * answer. */
 void call_take(Connection *c, const char *message) {
-        const VarlinkRequest *request = parse_unless_last(&c->server->heard, message);
+        const VarlinkRequest *request = parse_unless_last(&c->server->last_request, message);
         VarlinkCall *call = NULL;
 
         if (request && (!c->end.is_gone || request->oneway || c->peer.is_trusted))

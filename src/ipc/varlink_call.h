@@ -77,21 +77,18 @@ void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name);
 
 /* ---- one answer for many ---- */
 
-/* The text of a reply. */
-typedef struct VarlinkText VarlinkText;
-
-/* PARAMETERS are stolen. IS_LAST: for varlink_call_reply_text(), otherwise for varlink_call_reply_text_continues().
- * Returns NULL if the text cannot be built; a client answered with NULL is disconnected. */
-VarlinkText *varlink_text_new(json_t *parameters, bool is_last);
-VarlinkText *varlink_text_free(VarlinkText *text); /* takes NULL; returns NULL */
+/* Returns the text of a reply, to be freed with memory_free(). PARAMETERS are stolen. IS_LAST: for
+ * varlink_call_reply_text(), otherwise for varlink_call_reply_text_continues(). Returns NULL if the text cannot be
+ * built; a client answered with NULL is disconnected. */
+char *varlink_text_new(json_t *parameters, bool is_last);
 
 /* As varlink_call_reply(). TEXT stays the caller's. */
-void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text);
+void varlink_call_reply_text(VarlinkCall *call, const char *text);
 
 /* One of several replies. -ENOTSUP, and nothing is sent, when the client did not ask for more. Never
  * ends the call: if the client is gone or takes too little, the closed handler is called later, from
  * varlink_server_dispatch(). */
-int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text);
+int varlink_call_reply_text_continues(VarlinkCall *call, const char *text);
 
 /* ---- while it lasts ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_frame.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -128,50 +130,34 @@ void varlink_writer_done(VarlinkWriter *writer) {
         buffer_free(writer);
 }
 
-/* jansson tells that its callback failed, not how: the reason is kept aside. */
-typedef struct Append {
-        VarlinkBuffer *buffer;
-        int error;
-} Append;
+static int append(VarlinkWriter *writer, const char *bytes, size_t size) {
+        int r = buffer_reserve(writer, size);
 
-static int append_bytes(const char *bytes, size_t size, void *data) {
-        Append *append = data;
-        VarlinkBuffer *buffer = append->buffer;
-
-        /* jansson adds a few bytes at a time, for which there nearly always is room. */
-        if (buffer->capacity - buffer->end < size)
-                append->error = buffer_reserve(buffer, size);
-        if (append->error < 0)
-                return append->error;
-        memcpy(buffer->bytes + buffer->end, bytes, size);
-        buffer->end += size;
+        if (r < 0)
+                return r;
+        memcpy(writer->bytes + writer->end, bytes, size);
+        writer->end += size;
         return 0;
 }
 
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
-        Append append = {.buffer = writer};
-        size_t length = buffer_length(writer);
+        char *text = json_dumps(message, JSON_COMPACT);
+        int r = text ? append(writer, text, strlen(text) + 1) : -ENOMEM;
 
-        if (json_dump_callback(message, append_bytes, &append, JSON_COMPACT) == 0 &&
-            append_bytes("", 1, &append) == 0)
-                return 0;
-        writer->end = writer->start + length;
-        return append.error < 0 ? append.error : -ENOMEM;
+        memory_free(text);
+        return r;
 }
 
-static ssize_t send_some(const VarlinkWriter *writer, int fd) {
-        return TEMP_FAILURE_RETRY(send(fd, writer->bytes + writer->start, buffer_length(writer),
-                                       MSG_DONTWAIT | MSG_NOSIGNAL));
+static ssize_t send_some(int fd, const char *bytes, size_t size) {
+        return TEMP_FAILURE_RETRY(send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-int varlink_writer_pass(VarlinkWriter *writer, const VarlinkWriter *from, int fd) {
-        Append append = {.buffer = writer};
-        ssize_t n = buffer_length(writer) == 0 ? send_some(from, fd) : 0;
+int varlink_writer_pass(VarlinkWriter *writer, const char *text, int fd) {
+        size_t size = strlen(text) + 1;
+        ssize_t n = buffer_length(writer) == 0 ? send_some(fd, text, size) : 0;
         size_t sent = n > 0 ? (size_t) n : 0;
 
-        return sent == buffer_length(from) ? 0
-                                           : append_bytes(from->bytes + from->start + sent,
-                                                          buffer_length(from) - sent, &append);
+        return sent == size ? 0 : append(writer, text + sent, size - sent);
 }
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer) {
@@ -180,7 +166,7 @@ size_t varlink_writer_unsent(const VarlinkWriter *writer) {
 
 int varlink_writer_send(VarlinkWriter *writer, int fd) {
         while (buffer_length(writer) > 0) {
-                ssize_t n = send_some(writer, fd);
+                ssize_t n = send_some(fd, writer->bytes + writer->start, buffer_length(writer));
 
                 if (n < 0)
                         return -errno;
@@ -210,6 +196,7 @@ int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret)
                 return -EPROTO;
         VarlinkRequest request = {
                 .message = message,
+                .text = strndup(bytes, length),
                 .method = json_string_value(json_object_get(message, "method")),
                 .parameters = json_object_get(message, "parameters"),
                 .more = json_is_true(json_object_get(message, "more")),
@@ -218,7 +205,7 @@ int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret)
         };
 
         if (request.more + request.oneway + request.upgrade > 1) {
-                json_decref(message);
+                varlink_request_done(&request);
                 return -EPROTO;
         }
         *ret = request;
@@ -227,6 +214,7 @@ int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret)
 
 void varlink_request_done(VarlinkRequest *request) {
         json_decref(request->message);
+        free(request->text);
         *request = (VarlinkRequest){0};
 }
 

@@ -30,6 +30,7 @@ typedef VarlinkBuffer VarlinkWriter;
 /* {"method": ..., "parameters": ..., "more" | "oneway" | "upgrade": true} */
 typedef struct VarlinkRequest {
         json_t *message; /* owns what the others point to */
+        char *text;      /* the bytes that it was parsed from */
         const char *method;
         json_t *parameters; /* an object; an empty one when they were left out or null */
         bool more, oneway, upgrade;
@@ -70,9 +71,9 @@ VarlinkWriter varlink_writer_make(size_t output_max);
  * exceeded; -ENOMEM. */
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message);
 
-/* Sends what is unsent in FROM after what is unsent in WRITER. Only what does not fit without waiting is copied, to
- * WRITER. Errors as above; those of send(2) are those of the next varlink_writer_send(). */
-int varlink_writer_pass(VarlinkWriter *writer, const VarlinkWriter *from, int fd);
+/* Sends the message TEXT after what is unsent in WRITER. Only what does not fit without waiting is copied, to WRITER.
+ * Errors as above; those of send(2) are those of the next varlink_writer_send(). */
+int varlink_writer_pass(VarlinkWriter *writer, const char *text, int fd);
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer);
 

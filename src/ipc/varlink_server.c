@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_server.h"
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "ipc/varlink_server_inside.h"
 
@@ -127,8 +128,8 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 free(listener);
         }
         lobby_end(server);
-        varlink_text_free(server->served.info_text);
-        heard_done(&server->heard);
+        memory_free(server->served.info_text);
+        varlink_request_done(&server->last_request);
         loop_free(server->loop);
         free(server);
         return NULL;

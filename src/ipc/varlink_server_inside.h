@@ -86,16 +86,10 @@ typedef struct Connections {
 } Connections;
 
 typedef struct Served {
-        VarlinkText *info_text; /* GetInfo's answer; NULL: nobody has asked yet */
+        char *info_text; /* GetInfo's answer; NULL: nobody has asked yet */
         uid_t own_uid;
         void *userdata; /* of the methods */
 } Served;
-
-/* The last message that was run. */
-typedef struct Heard {
-        char *text;             /* NULL: none */
-        VarlinkRequest request; /* without a message: TEXT is no request */
-} Heard;
 
 struct VarlinkServer {
         Loop *loop;
@@ -107,7 +101,7 @@ struct VarlinkServer {
         Lobby lobby;
         VarlinkLimits limits;
         Served served;
-        Heard heard;
+        VarlinkRequest last_request;                  /* without a message: there is none */
         bool (*admit)(VarlinkServer *server, int fd); /* server_admit() */
         const VarlinkInterface *interfaces[2];        /* org.varlink.service is the first */
 };
@@ -118,8 +112,6 @@ extern const VarlinkInterface varlink_service_interface;
 
 /* Runs the call; afterwards it is answered, or in progress, or C is doomed. */
 void call_take(Connection *c, const char *message);
-
-void heard_done(Heard *heard);
 
 /* ---- varlink_connection.c ---- */
 

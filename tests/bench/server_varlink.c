@@ -14,7 +14,7 @@
 enum { FD_MAX = 16384, CALLS_MAX = 4096 };
 
 typedef struct Replier {
-        VarlinkText *last, *more;
+        char *last, *more;
         VarlinkCall *subscribers[CALLS_MAX];
         size_t n_subscribers;
 } Replier;

@@ -76,35 +76,32 @@ void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
         end_call(call, parameters);
 }
 
-struct VarlinkText {
-        bool is_last;
-        json_t *parameters;
-};
-
-VarlinkText *varlink_text_new(json_t *parameters, bool is_last) {
-        VarlinkText *text = test_calloc(1, sizeof(VarlinkText));
-
+char *varlink_text_new(json_t *parameters, bool is_last) {
         require(json_is_object(parameters));
-        *text = (VarlinkText){is_last, parameters};
+        json_t *message = json_pack("{sb so}", "last", is_last, "parameters", parameters);
+        char *text = json_dumps(message, JSON_COMPACT);
+
+        json_decref(message);
         return text;
 }
 
-VarlinkText *varlink_text_free(VarlinkText *text) {
-        if (!text)
-                return NULL;
-        json_decref(text->parameters);
-        test_free(text);
-        return NULL;
+static json_t *read_text(const char *text, bool is_last) {
+        json_t *message = json_loads(text, 0, NULL);
+        json_t *parameters = json_incref(json_object_get(message, "parameters"));
+
+        require(parameters && json_is_true(json_object_get(message, "last")) == is_last);
+        json_decref(message);
+        return parameters;
 }
 
-void varlink_call_reply_text(VarlinkCall *call, const VarlinkText *text) {
-        require(text && text->is_last && !call->wants_more);
-        end_call(call, json_incref(text->parameters));
+void varlink_call_reply_text(VarlinkCall *call, const char *text) {
+        require(!call->wants_more);
+        end_call(call, read_text(text, true));
 }
 
-int varlink_call_reply_text_continues(VarlinkCall *call, const VarlinkText *text) {
-        require(text && !text->is_last && call->wants_more);
-        take_parameters(call, json_incref(text->parameters));
+int varlink_call_reply_text_continues(VarlinkCall *call, const char *text) {
+        require(call->wants_more);
+        take_parameters(call, read_text(text, false));
         return 0;
 }
 

@@ -11,6 +11,7 @@
  * Conditions: the server never fails, its replies are Varlink, a kept call ends once, and after all clients have left
  * no connection is left. */
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "fuzz/fuzz.h"
 #include "ipc/varlink_frame.h"
@@ -191,10 +192,10 @@ static void answer(char how) {
         if (!call)
                 return;
         if (how == 'm') {
-                VarlinkText *text = varlink_text_new(json_pack("{si}", "n", 1), false);
+                char *text = varlink_text_new(json_pack("{si}", "n", 1), false);
                 int r = varlink_call_reply_text_continues(call, text);
 
-                varlink_text_free(text);
+                memory_free(text);
 
                 require(r == 0 || (r == -ENOTSUP && !varlink_call_wants_more(call)));
                 return;

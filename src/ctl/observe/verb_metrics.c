@@ -7,6 +7,7 @@
  * have, and because many calls must not delay a gate. The figures are read on demand, at most once a second for all
  * callers, and less often if reading takes long: at most a tenth of the time is spent on it. The service ends when no
  * connection is left; systemd goes on listening. */
+#include "base/memory.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "ipc/interface_texts.h"
@@ -86,11 +87,10 @@ static void reply_all(VarlinkCall *call, const json_t *replies) {
         size_t n = json_array_size(replies);
 
         for (size_t i = 0; i + 1 < n; i++) {
-                VarlinkText *text =
-                        varlink_text_new(json_incref(json_array_get(replies, i)), false);
+                char *text = varlink_text_new(json_incref(json_array_get(replies, i)), false);
 
                 varlink_call_reply_text_continues(call, text);
-                varlink_text_free(text);
+                memory_free(text);
         }
         varlink_call_reply(call, json_incref(json_array_get(replies, n - 1)));
 }

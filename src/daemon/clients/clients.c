@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients/client.h"
+
+#include "base/memory.h"
 #include "ipc/interface_texts.h"
 #include "ipc/manager_interface.h"
 #include "render/status_json.h"
@@ -14,11 +16,11 @@ typedef struct Description {
         Arena *arena;
         const Status *status; /* NULL: not judged yet */
         /* For subscribers and for the others, in full and brief; NULL: not built yet. */
-        VarlinkText *texts[2][2];
-        VarlinkText *plan; /* likewise */
+        char *texts[2][2];
+        char *plan; /* likewise */
 } Description;
 
-static VarlinkText *plan_text(const Manager *manager) {
+static char *plan_text(const Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Diags problems = diags_in(arena);
         const Look *look = keeper_look_ahead(manager->keeper, arena, &problems);
@@ -27,7 +29,7 @@ static VarlinkText *plan_text(const Manager *manager) {
         return varlink_text_new(plan_to_json(look->plan, &look->host, &problems), true);
 }
 
-static const VarlinkText *describe(Description *description, const Client *client) {
+static const char *describe(Description *description, const Client *client) {
         bool is_last = client->kind == CLIENT_DESCRIBED;
 
         if (client->kind == CLIENT_PLANNED) {
@@ -35,7 +37,7 @@ static const VarlinkText *describe(Description *description, const Client *clien
                         description->plan = plan_text(client->manager);
                 return description->plan;
         }
-        VarlinkText **text = &description->texts[is_last][client->is_brief];
+        char **text = &description->texts[is_last][client->is_brief];
 
         if (!description->status) {
                 description->arena = arena_new();
@@ -50,8 +52,8 @@ static const VarlinkText *describe(Description *description, const Client *clien
 static void description_done(Description *description) {
         ARRAY_FOREACH(pair, description->texts, ARRAY_LEN(description->texts))
                 ARRAY_FOREACH(text, *pair, ARRAY_LEN(*pair))
-                        varlink_text_free(*text);
-        varlink_text_free(description->plan);
+                        memory_free(*text);
+        memory_free(description->plan);
         arena_free(description->arena);
 }
 
@@ -79,7 +81,7 @@ static void tell(Client *client, Description *description) {
         VarlinkCall *call = client->call;
 
         if (client->kind != CLIENT_SUBSCRIBER) {
-                const VarlinkText *text = describe(description, client);
+                const char *text = describe(description, client);
 
                 client_end(client);
                 varlink_call_reply_text(call, text);

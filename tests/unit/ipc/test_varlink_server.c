@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "ipc/varlink_client.h"
@@ -124,10 +125,10 @@ static void handle_who(VarlinkCall *call, json_t *parameters UNUSED, void *userd
 }
 
 static int reply_continues(VarlinkCall *call, json_t *parameters) {
-        VarlinkText *text = varlink_text_new(parameters, false);
+        char *text = varlink_text_new(parameters, false);
         int r = varlink_call_reply_text_continues(call, text);
 
-        varlink_text_free(text);
+        memory_free(text);
         return r;
 }
 
@@ -771,8 +772,8 @@ SERVER_TEST(deferred_call_bounds_the_queue) {
 /* One text for all subscribers; a call without "more" gets another. A text that could not be made is no answer. */
 SERVER_TEST(text_for_many) {
         int fd = connect_client(f), last = connect_client(f), none = connect_client(f);
-        VarlinkText *more = varlink_text_new(json_pack("{s:i}", "i", 1), false),
-                    *end = varlink_text_new(json_pack("{s:i}", "i", 2), true);
+        char *more = varlink_text_new(json_pack("{s:i}", "i", 1), false),
+             *end = varlink_text_new(json_pack("{s:i}", "i", 2), true);
 
         call(f, fd, "Watch", ",\"more\":true");
         pump(f);
@@ -789,8 +790,8 @@ SERVER_TEST(text_for_many) {
         varlink_call_reply_text(f->kept[1], end);
         assert_null(varlink_text_new(NULL, true));
         varlink_call_reply_text(f->kept[2], NULL);
-        varlink_text_free(more);
-        varlink_text_free(end);
+        memory_free(more);
+        memory_free(end);
         assert_receives(f, fd, "{\"parameters\":{\"i\":2}}");
         assert_receives(f, last, "{\"parameters\":{\"i\":2}}");
         assert_connections(f, 2);
