@@ -11,7 +11,7 @@ typedef struct Server {
         const Root *root;
         VarlinkServer *varlink;
         bool is_socket_ours; /* bound by the daemon, not by systemd */
-        LoopIo io, inotify;  /* of the varlink server, and of the socket's directory */
+        LoopIo io;           /* of the varlink server */
 } Server;
 
 /* Serves INTERFACE, whose handlers get USERDATA, on the listening socket FD, of which it takes ownership; -1: binds the
