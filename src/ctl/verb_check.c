@@ -115,7 +115,6 @@ static void add_units(const Check *check, Diags *problems) {
                 .topology = check->view->topology,
                 .accounts = check->view->accounts,
                 .search = &search,
-                .is_asked = true,
         };
         SourceNames names = source_list(check->sources, arena, "/usr/lib/systemd/system");
         SourceNames more = source_list(check->sources, arena, "/lib/systemd/system");

@@ -409,6 +409,10 @@ static int size_of_engine(Command *command, const Engine *engine) {
                              NULL);
         if (asked_pages(command, goal.page_size_bytes, &asked) < 0)
                 return EXIT_USAGE;
+        const char *unknown = settings_refuse_unknown(arena, engine, &goal.settings);
+
+        if (unknown)
+                return log_failure(EXIT_FAILED, "%s", unknown);
         Room room = {"the pages asked for", "asked", asked};
 
         return asked > 0 ? solve(&goal, &room, 1, NULL)

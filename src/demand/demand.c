@@ -124,7 +124,7 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
         if (is_found) {
                 option->sizing = figure->sizing;
                 if (figure->gathered)
-                        basis = figure_basis(context->arena, config->engine, figure->gathered);
+                        basis = figure->basis;
         } else if (pages > 0) {
                 take_pages(option, pages);
                 option->sizing.is_exact = learned->is_exact;

@@ -10,6 +10,11 @@
 #include "model/reason.h"
 #include "model/topology.h"
 
+/* What a figure was made from: the server's version, and engine_fingerprint() of its settings; NULL: not known. */
+typedef struct FigureBasis {
+        const char *version, *settings;
+} FigureBasis;
+
 /* The size of an instance with Memory=auto, as just determined: by its engine's rule from the database's own files, or
  * by its server itself. */
 typedef struct Figure {
@@ -17,6 +22,7 @@ typedef struct Figure {
         Sizing sizing;            /* for pages of sizing.page_size_bytes */
         const char *wrong;        /* why there is no figure, of any page size; NULL: sizing holds */
         const Gathered *gathered; /* the input of the figure; NULL: not known */
+        FigureBasis basis;        /* likewise, as far as it is compared */
         uint64_t pages_in_file;   /* of a figure that is to be stored: what was stored before */
 } Figure;
 

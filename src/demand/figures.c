@@ -34,7 +34,12 @@ Gathered *gathered_read(Arena *arena, const Engine *engine, const EngineTarget *
 Figure gathered_figure(Arena *arena, const Engine *engine, const EngineTarget *target,
                        const Gathered *gathered, uint64_t page_size_bytes) {
         Figure figure = {
-                .instance = target->instance, .gathered = gathered, .wrong = gathered->incomplete};
+                .instance = target->instance,
+                .gathered = gathered,
+                .basis = {gathered->version,
+                          engine_fingerprint(engine, arena, &gathered->settings)},
+                .wrong = gathered->incomplete,
+        };
         Settings settings = {};
 
         if (figure.wrong || page_size_bytes == 0)

@@ -29,13 +29,6 @@ bool seen_is_known(const InstanceConfig *instance);
  * learned while it ran is left out: its settings may have changed since its start. */
 Seen seen_of_unit(const InstanceConfig *instance);
 
-/* What a figure was made from: the server's version, and engine_fingerprint() of its settings; NULL: not known. */
-typedef struct FigureBasis {
-        const char *version, *settings;
-} FigureBasis;
-
-FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gathered);
-
 /* Corrects *SIZING, the next start's figure for pages of its size, which was made from BASIS by the server (is_exact)
  * or by the rule; it has 0 pages if neither has a figure. If both are the same as when the unit was looked at, what was
  * seen counts: in place of a rule if it is all that the unit takes, and else if it is more. If not, what was seen is

@@ -22,11 +22,6 @@ Seen seen_of_unit(const InstanceConfig *instance) {
                       .settings = learned->settings};
 }
 
-FigureBasis figure_basis(Arena *arena, const Engine *engine, const Gathered *gathered) {
-        return (FigureBasis){gathered->version,
-                             engine_fingerprint(engine, arena, &gathered->settings)};
-}
-
 static void take(Arena *arena, Sizing *sizing, uint64_t pages, bool is_exact, const char *caveat) {
         uint64_t page_size_bytes = sizing->page_size_bytes;
 

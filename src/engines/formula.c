@@ -118,15 +118,6 @@ void settings_add_host(Arena *arena, Settings *settings, unsigned n_cpus,
 
 /* ---- sizing ---- */
 
-const char *sizing_source_name(SizingSource source) {
-        static const char *const names[] = {
-                [SIZING_RULE] = "rule",       [SIZING_WORD] = "word",   [SIZING_SEEN] = "seen",
-                [SIZING_LEARNED] = "learned", [SIZING_GIVEN] = "given",
-        };
-
-        return names[source];
-}
-
 void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
                 uint64_t bytes) {
         *vec_push(arena, &sizing->steps) = (SizingStep){what, formula, bytes};
@@ -169,61 +160,10 @@ void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t
                 sizing_add(arena, sizing, what, "too small for this page size", 0);
 }
 
-/* ---- similar names ---- */
-
-enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
-
-static char *folded(Arena *arena, const char *name) {
-        char *copy = arena_strdup(arena, name);
-
-        for (char *c = copy; *c; c++)
-                *c = setting_fold(*c);
-        return copy;
-}
-
-static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
-                                  const Setting *setting) {
-        NearMiss miss = {folded(arena, setting->name), NAME_DISTANCE_MAX};
-        Text names = text_in(arena);
-
-        ARRAY_FOREACH(row, table->rows, table->n) {
-                const char *known = folded(arena, row->name);
-                /* A part of the whole name is similar, too: "buffer_pool_size". */
-                bool is_part = strlen(miss.word) >= NAME_PART_MIN && strstr(known, miss.word);
-
-                near_miss_try_at(&miss, row->name,
-                                 is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
-                text_add_item(&names, row->name);
-        }
-        return miss.name ? setting_refuse(
-                                   arena, setting,
-                                   "not a setting that the size of %s depends on; did you mean %s?",
-                                   engine->title, miss.name)
-                         : setting_refuse(
-                                   arena, setting,
-                                   "not a setting that the size of %s depends on; write one of %s",
-                                   engine->title, names.string);
-}
-
 /* ---- parameters ---- */
 
 bool parameters_have(const ParameterTable *table, const char *name) {
         return ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, name));
-}
-
-/* The sum does not depend on the order of the settings. */
-const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
-        const ParameterTable *table = engine_formula(engine)->parameters;
-        uint64_t sum = 0;
-
-        if (!table)
-                return NULL;
-        VEC_FOREACH(setting, settings)
-                if (ARRAY_ANY(row, table->rows, table->n, is_of_row(table, row, setting->name)) &&
-                    settings_find(settings, setting->name) == setting)
-                        sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
-                                         setting->value);
-        return arena_printf(arena, "%016" PRIx64, sum);
 }
 
 int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
@@ -243,9 +183,6 @@ int parameter_parse(const Parameter *row, const char *value, uint64_t *ret) {
 
 const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
                             const Settings *settings, ParameterValue *ret_values) {
-        VEC_FOREACH(setting, settings)
-                if (!setting->origin && !parameters_have(table, setting->name))
-                        return refuse_unknown(arena, engine, table, setting);
         for (size_t i = 0; i < table->n; i++) {
                 const Parameter *row = &table->rows[i];
                 const Setting *setting = settings_find(settings, row->name);

@@ -79,6 +79,10 @@ const char *engine_size(const Engine *engine, Arena *arena, const Settings *sett
 /* Returns the settings that the formula uses, in the order of its table, without the version. */
 SettingNames engine_settings(const Engine *engine, Arena *arena);
 
+/* Returns a sentence about the first of SETTINGS that the caller gave and that ENGINE's formula does not have, which may
+ * be a typing error; NULL: there is none. */
+const char *settings_refuse_unknown(Arena *arena, const Engine *engine, const Settings *settings);
+
 /* Returns a fingerprint of the effective values of those SETTINGS that ENGINE's formula uses; equal settings have equal
  * fingerprints. Returns NULL if the engine has no settings. */
 const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings);

@@ -48,8 +48,8 @@ struct ParameterValue {
 };
 
 /* Sets RET_VALUES, one for each row of ENGINE's TABLE. Returns NULL, or a sentence about the first wrong setting. A
- * setting without a row is refused if the caller gave it (a typing error must not pass), and skipped if it has an
- * origin: a product's own file has many settings that do not affect the size, and the product checks their names. */
+ * setting without a row is skipped: a product's own file has many that do not affect the size, and the product checks
+ * their names. */
 const char *parameters_read(Arena *arena, const Engine *engine, const ParameterTable *table,
                             const Settings *settings, ParameterValue *ret_values);
 

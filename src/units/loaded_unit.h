@@ -72,9 +72,8 @@ typedef struct LoadedUnitInput {
         const Plan *plan;
         const Topology *topology;
         const Accounts *accounts;
-        const UnitSearch *search; /* NULL: the host's files are not searched */
-        /* Also report what may be deliberate: two instances that share a unit. */
-        bool is_asked;
+        /* NULL: the host's files are not searched, and two instances that share a unit deliberately are not reported. */
+        const UnitSearch *search;
 } LoadedUnitInput;
 
 /* Adds a problem for each instance whose unit is not loaded. With SEARCH the problem names the unit that may

@@ -145,7 +145,7 @@ static void judge_sharing(Arena *arena, const LoadedUnitInput *input,
                         !text_equals(first->data_directory, instance->data_directory) ||
                         (one && two && one->page_size_bytes != two->page_size_bytes);
 
-        if (!input->is_asked &&
+        if (!input->search &&
             (is_meant || VEC_FIND(silenced, &input->config->host.silenced,
                                   text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED)))))
                 return;

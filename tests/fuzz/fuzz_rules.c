@@ -134,7 +134,6 @@ static void judge_units(Arena *arena, const Sources *sources, const Config *conf
                 .config = config,
                 .plan = plan,
                 .search = &search,
-                .is_asked = true,
         };
         LoadedUnits units = {};
 

@@ -388,7 +388,6 @@ VERB(do_match, "match") {
                 .plan = plan_simple(arena, config,
                                     host_make(arena, "sizes 1G 2M\nnode 0 total=64G free=62G\n")),
                 .search = is_asked ? &search : NULL,
-                .is_asked = is_asked,
         };
 
         VEC_FOREACH(unit, &units)

@@ -17,7 +17,9 @@ static const char *try_size(Arena *arena, const char *engine_name, const char *t
         Settings settings = settings_from(arena, text);
 
         assert_non_null(engine);
-        return engine_size(engine, arena, &settings, page_size_bytes, ret);
+        const char *unknown = settings_refuse_unknown(arena, engine, &settings);
+
+        return unknown ? unknown : engine_size(engine, arena, &settings, page_size_bytes, ret);
 }
 
 /* What must hold for every result: the steps add up to the pages, and pages and bytes agree. */

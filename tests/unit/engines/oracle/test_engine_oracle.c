@@ -64,9 +64,11 @@ static const char *size_text(Arena *arena, const char *text, uint64_t page_size_
                 *equals = '\0';
                 settings_add(arena, &settings, word, equals + 1, NULL);
         }
-        const char *wrong =
-                engine_size(engine_find("oracle"), arena, &settings, page_size_bytes, &sizing);
+        const Engine *engine = engine_find("oracle");
+        const char *wrong = settings_refuse_unknown(arena, engine, &settings);
 
+        if (!wrong)
+                wrong = engine_size(engine, arena, &settings, page_size_bytes, &sizing);
         return wrong ? wrong : arena_printf(arena, "%" PRIu64, sizing.pages);
 }
 
