@@ -384,9 +384,13 @@ void unit_restart_database(History *history, Unit *unit) {
         unit->process = NULL;
         unit->is_short = false;
         history->is_settled = false;
-        for (size_t i = 0; i < unit->n_gates; i++) {
+        /* The supervisor names what its unit was started with, even if that is no longer described. */
+        const LedgerHolds started =
+                ledger_copy(history->arena, keeper_look(history->keeper)->ledger)->holds;
+
+        VEC_FOREACH(hold, &started) {
                 Gate gate = {
-                        .instance = unit->gates[i],
+                        .instance = hold->granted.name,
                         .is_restarting = true,
                         .unit = unit->name,
                         .policy = unit->run_policy,
@@ -395,7 +399,9 @@ void unit_restart_database(History *history, Unit *unit) {
                 };
                 Verdict verdict = VERDICT_INVALID;
 
-                if (!is_starting(history, unit, unit->gates[i]) ||
+                if (!text_equals(hold->unit, unit->name))
+                        continue;
+                if (!is_starting(history, unit, gate.instance) ||
                     !daemon_admits(history, &gate, &verdict)) {
                         trace(history, "        it may not start: %s", verdict_name(verdict));
                         remove_unit(history, unit);
