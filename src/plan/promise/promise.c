@@ -114,20 +114,16 @@ static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
         maker->unknown_left = sub_floored(maker->unknown_left, pages);
 }
 
-/* Attributes up to PAGES in use to ROW: first those that came into use since others' pages were recorded, and of both
- * kinds first those on the nodes of GRANTED. */
+/* Attributes up to PAGES in use to ROW, first those on the nodes of GRANTED. */
 static void use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
         const Topology *topology = maker->promises->topology;
         uint64_t left = pages;
 
-        for (int pass = 0; pass < 4; pass++)
+        for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < topology->n_nodes; i++) {
-                        bool is_new = pass < 2 && maker->others_before[i] < UINT64_MAX;
-                        uint64_t here =
-                                MIN(left, sub_floored(maker->used_left[i],
-                                                      is_new ? maker->others_before[i] : 0));
+                        uint64_t here = MIN(left, maker->used_left[i]);
 
-                        if (pass % 2 == 0)
+                        if (pass == 0)
                                 here = MIN(here, sub_floored(ledger_pages_on(granted,
                                                                              topology->nodes[i].id),
                                                              row->used[i]));
