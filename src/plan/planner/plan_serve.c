@@ -55,7 +55,9 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
                 return NULL;
         if (option != &demand->options[0] && !is_held(instance))
                 return NULL; /* the instance prefers another page size now */
-        pages = ledger_granted_pages(planner_before(planner, instance));
+        /* What was reserved since its unit started is for the next start. */
+        pages = ledger_granted_pages(is_held(instance) ? &instance->hold->granted
+                                                       : planner_before(planner, instance));
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
