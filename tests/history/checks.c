@@ -114,6 +114,8 @@ static void check_admitted(History *history, const Status *status) {
         for (size_t i = 0; i < UNITS; i++) {
                 const Unit *unit = &history->units[i];
                 ProcessSet process = unit_bit(history, unit);
+                bool is_any_mapped = unit->state == UNIT_UP && unit->process &&
+                                     kernel_mapping_at(unit->process, 0);
 
                 /* The gate of a short unit has reported what others may take of it, and what it may take of others. */
                 if (!(unsafe & process) || !unit->was_gated ||
@@ -123,7 +125,7 @@ static void check_admitted(History *history, const Status *status) {
                      (has_other_users(history) || !history->is_settled)))
                         continue;
                 if (history->unsafe_without_others & process &&
-                    (unit->state == UNIT_UP || !has_short_unit(history)))
+                    (is_any_mapped || !has_short_unit(history)))
                         report_failure(
                                 history, "unsafe start",
                                 "%s was admitted, and may die when all units touch their pages",
