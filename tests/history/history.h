@@ -114,6 +114,7 @@ typedef struct HistoryOptions {
         uint64_t changes_cpusets;     /* 1: units have cpusets, which change while they run */
         uint64_t toggles_controller;  /* 1: others switch the hugetlb controller off and on */
         uint64_t hotplugs;            /* 1: nodes lose their memory, and get it back */
+        uint64_t swaps_units;         /* 1: two instances get each other's units */
         bool is_traced;               /* every step is printed */
 } HistoryOptions;
 
@@ -196,6 +197,8 @@ PoolCounts pool_counts(const History *history);
 void world_make(History *history);
 /* Changes a file; systemd usually reloads its units. */
 void world_edit(History *history);
+/* Two instances get each other's units. Returns false if no such two were drawn. */
+bool world_swap(History *history);
 void systemd_reload(History *history);
 
 /* ---- daemon.c ---- */

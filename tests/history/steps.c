@@ -340,7 +340,20 @@ static void hotplug(History *history) {
         check_after(history, ACTOR_HUGEPLAN);
 }
 
+static void swap(History *history) {
+        if (!world_swap(history))
+                return;
+        check_after(history, ACTOR_HUGEPLAN);
+        if (history->failure || chance(history, 20))
+                return;
+        trace(history, "      hugeplanctl reload");
+        daemon_reload(history, chance(history, 15));
+        check_after(history, ACTOR_HUGEPLAN);
+}
+
 static void change_around(History *history) {
+        if (history->options->swaps_units && chance(history, 30))
+                swap(history);
         if (history->options->hotplugs && chance(history, 25))
                 hotplug(history);
         if (history->options->toggles_controller && chance(history, 20))

@@ -315,6 +315,22 @@ void world_edit(History *history) {
         }
 }
 
+bool world_swap(History *history) {
+        Described *one = random_described(history), *other = random_described(history);
+
+        if (!one || !other || one->unit == other->unit)
+                return false;
+        int unit = one->unit;
+
+        one->unit = other->unit;
+        other->unit = unit;
+        write_described(history, one);
+        write_described(history, other);
+        history->is_edited = true;
+        systemd_reload(history);
+        return true;
+}
+
 /* ---- start ---- */
 
 static void write_host_file(History *history) {

@@ -31,6 +31,7 @@ static HistoryOptions options_of(const HistoryOptions *options, uint64_t seed) {
         own.learns = seed % 8 == 4 || seed % 256 == 80;
         own.changes_host = seed % 16 == 8;
         own.fills_run = seed % 128 == 16;
+        own.swaps_units = seed % 128 == 32;
         own.changes_cpusets = seed % 128 == 48;
         own.toggles_controller = seed % 128 == 80;
         own.hotplugs = seed % 128 == 112;
