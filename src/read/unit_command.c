@@ -215,9 +215,11 @@ const char *unit_file_environment(const UnitFile *unit, const char *variable,
         const Variables variables = unit ? unit_file_variables(unit) : (Variables){};
         const Variable *found = find_variable(&variables, variable);
 
-        if (found && ret_origin)
+        if (!found || *found->value == '\0')
+                return NULL;
+        if (ret_origin)
                 *ret_origin = found->origin;
-        return found ? found->value : NULL;
+        return found->value;
 }
 
 /* ---- command lines ---- */

@@ -52,7 +52,7 @@ UnitAssignments unit_file_list(const UnitFile *unit, const char *section, const 
  * variable once. */
 Variables unit_file_variables(const UnitFile *unit);
 
-/* Returns one variable; NULL: not set, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
+/* Returns one variable; NULL: not set, or empty, or UNIT is NULL. *RET_ORIGIN ("FILE:LINE") may be NULL. */
 const char *unit_file_environment(const UnitFile *unit, const char *variable,
                                   const char **ret_origin);
 

@@ -26,13 +26,6 @@ typedef struct Search {
         Gathered *ret;
 } Search;
 
-static const char *environment(const Search *search, const char *variable,
-                               const char **ret_origin) {
-        const char *value = unit_file_environment(search->unit, variable, ret_origin);
-
-        return value && *value ? value : NULL;
-}
-
 /* Resolves "@/conf" relative to the directory of the product's script; returns NULL if that is not known. */
 static const char *below_script(const Search *search, const char *path) {
         if (*path != '@')
@@ -90,7 +83,7 @@ static const char *find_java_home(const Search *search, bool *ret_is_sure) {
                 return home;
         if (words.n > 0 && *words.items[0] == '/' && is_java(words.items[0]))
                 return home_of_program(search, words.items[0]);
-        home = environment(search, "JAVA_HOME", NULL);
+        home = unit_file_environment(search->unit, "JAVA_HOME", NULL);
         *ret_is_sure = home != NULL;
         return home ? home : home_of_program(search, "/usr/bin/java");
 }
@@ -184,7 +177,7 @@ static const char *find_directory(Search *search) {
         const char *only = NULL;
 
         if (search->product->directory_variable &&
-            (only = environment(search, search->product->directory_variable, NULL)))
+            (only = unit_file_environment(search->unit, search->product->directory_variable, NULL)))
                 return only;
         TEXT_FOREACH(path, search->arena, search->product->directories, " ") {
                 const char *directory = below_script(search, path);
@@ -271,7 +264,7 @@ static const char *add_script_variable(Search *search, const char *name) {
 /* ---- command lines and variables ---- */
 
 static void add_variable(Search *search, const char *variable) {
-        const char *origin = NULL, *value = environment(search, variable, &origin);
+        const char *origin = NULL, *value = unit_file_environment(search->unit, variable, &origin);
 
         if (value)
                 jvm_options_read_variable(search->arena, value, origin, &search->options);

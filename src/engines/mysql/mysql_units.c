@@ -208,7 +208,7 @@ static const char *read_default_files(MysqlStart *start) {
 
         for (const char *const *path = start->product->files; *path && !wrong; path++)
                 wrong = read_file(start, *path, NULL);
-        if (!wrong && mysql_home && *mysql_home)
+        if (!wrong && mysql_home)
                 wrong = read_file(start, arena_printf(arena, "%s/my.cnf", mysql_home), NULL);
         if (!wrong && extra)
                 wrong = read_file(start, extra, argument_reason(start, "defaults-extra-file"));

@@ -18,9 +18,7 @@ typedef struct Search {
 } Search;
 
 static const char *environment(const Search *search, const char *variable) {
-        const char *value = unit_file_environment(search->unit, variable, NULL);
-
-        return value && *value ? value : NULL;
+        return unit_file_environment(search->unit, variable, NULL);
 }
 
 /* DataDirectory= is ORACLE_HOME, or its "dbs". NULL: not known. */
