@@ -10,7 +10,6 @@ typedef struct Cell {
 } Cell;
 
 typedef struct Column {
-        const char *title;
         bool is_right;
         size_t width;
 } Column;
@@ -18,7 +17,7 @@ typedef struct Column {
 struct Table {
         Arena *arena;
         VEC(Column) columns;
-        VEC(Cell) cells;
+        VEC(Cell) cells; /* the first row has the titles */
 };
 
 static const char color_header[] = "\033[1;4m";
@@ -31,8 +30,8 @@ Table *table_new(Arena *arena, const char *columns) {
         TEXT_FOREACH(title, arena, columns, "|") {
                 bool is_right = *title == '>';
 
-                *vec_push(arena, &table->columns) =
-                        (Column){title + is_right, is_right, text_width(title + is_right)};
+                *vec_push(arena, &table->columns) = (Column){is_right, 0};
+                table_add_colored(table, title + is_right, color_header);
         }
         return table;
 }
@@ -59,21 +58,15 @@ void table_printf(Table *table, const char *format, ...) {
 }
 
 size_t table_rows(const Table *table) {
-        return table->cells.n / table->columns.n;
+        return table->cells.n / table->columns.n - 1;
 }
 
 void table_print(const Table *table, Text *text, const char *indent, bool colored) {
-        size_t n_rows = table_rows(table);
-
-        for (size_t row = 0; row <= n_rows; row++) {
+        for (size_t row = 0; row <= table_rows(table); row++) {
                 text_add(text, indent);
                 for (size_t i = 0; i < table->columns.n; i++) {
                         const Column *column = &table->columns.items[i];
-                        const Cell header = {column->title, color_header,
-                                             text_width(column->title)};
-                        const Cell *cell =
-                                row == 0 ? &header
-                                         : &table->cells.items[(row - 1) * table->columns.n + i];
+                        const Cell *cell = &table->cells.items[row * table->columns.n + i];
                         size_t padding = column->width - cell->width;
 
                         if (column->is_right)

@@ -2,6 +2,7 @@
 /* Listening sockets and new connections. */
 #include "ipc/varlink_server.h"
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "ipc/varlink_server_inside.h"
 
@@ -164,7 +165,6 @@ static int check_listening_socket(int fd) {
 }
 
 int varlink_server_listen_fd(VarlinkServer *server, int fd) {
-        Listener *listener;
         int r = check_listening_socket(fd), flags = fcntl(fd, F_GETFL);
 
         if (r == 0 && (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
@@ -172,15 +172,14 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd) {
                 r = -errno;
         if (r < 0)
                 return r;
-        listener = calloc(1, sizeof(*listener));
-        if (!listener)
-                return -ENOMEM;
+        Listener *listener = memory_new(sizeof(*listener));
+
         listener->server = server;
         r = loop_watch(server->loop, &listener->io, fd,
                        loop_is_set(&server->listening.resume) ? 0 : EPOLLIN, on_connection,
                        listener);
         if (r < 0) {
-                free(listener);
+                memory_free(listener);
                 return r;
         }
         listener->next = server->listening.first;

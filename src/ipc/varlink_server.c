@@ -96,10 +96,7 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
 }
 
 VarlinkServer *varlink_server_new(const VarlinkInterface *interface, void *userdata) {
-        VarlinkServer *server = calloc(1, sizeof(*server));
-
-        if (!server)
-                return NULL;
+        VarlinkServer *server = memory_new(sizeof(*server));
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
@@ -125,13 +122,13 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
         for (Listener *listener = server->listening.first, *next; listener; listener = next) {
                 next = listener->next;
                 close(listener->io.fd);
-                free(listener);
+                memory_free(listener);
         }
         lobby_end(server);
         memory_free(server->served.info_text);
         varlink_request_done(&server->last_request);
         loop_free(server->loop);
-        free(server);
+        memory_free(server);
         return NULL;
 }
 

@@ -18,7 +18,8 @@ void environment_reduce(char **environment) {
 
         for (char **from = environment; *from; from++)
                 if (ARRAY_FIND(name, names, ARRAY_LEN(names),
-                               text_starts_with(*from, *name) && (*from)[strlen(*name)] == '='))
+                               **from == **name && text_starts_with(*from, *name) &&
+                                       (*from)[strlen(*name)] == '='))
                         *to++ = *from;
         *to = NULL;
 }
