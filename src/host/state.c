@@ -52,8 +52,11 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         size_t size = 0;
 
         /* A larger file is not hugeplan's. */
-        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) == -EFBIG)
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) ==
+            -EFBIG) {
+                text = arena_strdup(arena, "?");
                 size = 1;
+        }
         boot_count_parse(arena, text, size, guard);
         if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &text, NULL) == 0)
                 guard->proven = ledger_parse(arena, text, "", &lost);

@@ -60,6 +60,16 @@ TREE_TEST(proven_not_written_again) {
         assert_int_equal(ledger_granted_pages(ledger_instance(read, "pg")), 99);
 }
 
+/* A count of boots that is longer than hugeplan's stands for one that was changed. */
+TREE_TEST(count_of_other_size) {
+        char bytes[BOOT_COUNT_BYTES + 2] = {};
+
+        memset(bytes, 'x', sizeof(bytes) - 1);
+        tree_write(tree, PATH_BOOT_COUNT, bytes);
+        assert_int_equal(boot_guard_load(tree->root, tree->arena)->failed_boots,
+                         BOOT_GUARD_FAILURES);
+}
+
 /* A failure to remove the file is reported, because the file would apply at the next boot. */
 TREE_TEST(not_removed) {
         tree_mkdir(tree, PATH_SYSCTL_GUARD);
