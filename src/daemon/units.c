@@ -120,14 +120,13 @@ void units_refresh(Units *units) {
 
 /* ---- what comes and goes ---- */
 
-/* Whether the generator's file for UNIT is outdated; unknown for units that the administrator has configured. */
-static bool is_outdated(const Units *units, Arena *arena, const DropinInput *now,
-                        const char *unit) {
-        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit);
+/* Whether the generator's file is not as NOW; unknown for units that the administrator has configured. */
+static bool is_outdated(const Units *units, Arena *arena, const Dropin *now) {
+        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, now->unit);
         char *text = NULL;
 
         return root_read_file(units->root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
-               dropin_is_outdated(arena, now, unit, text);
+               dropin_is_outdated(now, text);
 }
 
 static void on_reread(void *userdata, int error, const LoadedUnits *none UNUSED) {
@@ -162,10 +161,11 @@ void units_follow_host(Units *units) {
                 return;
         units->lines.nodes = nodes;
         units->lines.has_group = now.has_group;
-        const SourceNames names = dropin_units(arena, config);
+        if (!unit_manager_exists(units->root))
+                return;
+        const Dropins dropins = dropins_make(arena, &now);
 
-        if (!unit_manager_exists(units->root) ||
-            !VEC_ANY(unit, &names, is_outdated(units, arena, &now, *unit)))
+        if (!VEC_ANY(dropin, &dropins, is_outdated(units, arena, dropin)))
                 return;
         log_line(LOG_NOTICE,
                  "the nodes with memory are now %s%s: requesting a daemon-reload, "

@@ -163,11 +163,9 @@ Dropins dropins_make(Arena *arena, const DropinInput *input) {
         return dropins;
 }
 
-bool dropin_is_outdated(Arena *arena, const DropinInput *now, const char *unit, const char *text) {
+bool dropin_is_outdated(const Dropin *now, const char *text) {
         static const char *const lines[] = {"\nNUMAPolicy=", "\nSupplementaryGroups="};
-        const Dropins dropins = dropins_make(arena, now);
-        const Dropin *made = VEC_FIND(dropin, &dropins, text_equals(dropin->unit, unit));
 
-        return made && ARRAY_ANY(line, lines, ARRAY_LEN(lines),
-                                 !strstr(made->text, *line) != !strstr(text, *line));
+        return ARRAY_ANY(line, lines, ARRAY_LEN(lines),
+                         !strstr(now->text, *line) != !strstr(text, *line));
 }

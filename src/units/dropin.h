@@ -28,9 +28,9 @@ typedef struct DropinInput {
         const IdSet *memory_nodes; /* the nodes that have memory; NULL: not known */
 } DropinInput;
 
-/* Returns whether TEXT, the drop-in of UNIT, has a setting that the host no longer supports, or lacks one that it
- * supports now. An unsupported setting would fail every process of the unit; without it the gate can report it. */
-bool dropin_is_outdated(Arena *arena, const DropinInput *now, const char *unit, const char *text);
+/* Returns whether TEXT, in place of which NOW would be made, has a setting that the host no longer supports, or lacks one
+ * that it supports now. An unsupported setting would fail every process of the unit; without it the gate can report it. */
+bool dropin_is_outdated(const Dropin *now, const char *text);
 
 /* Returns the units that get a drop-in, sorted. */
 SourceNames dropin_units(Arena *arena, const Config *config);

@@ -169,8 +169,10 @@ VERB(do_odd_line, "odd-line") {
 VERB(do_outdated, "outdated") {
         const DropinInput now = dropin_input(line->arena, texts);
 
-        return story_yes(
-                dropin_is_outdated(line->arena, &now, line->words[1], story_text(line, 1)));
+        const Dropins dropins = dropins_make(line->arena, &now);
+        const Dropin *made = VEC_FIND(dropin, &dropins, text_equals(dropin->unit, line->words[1]));
+
+        return story_yes(made && dropin_is_outdated(made, story_text(line, 1)));
 }
 
 /* ---- kernel command lines ---- */
