@@ -67,17 +67,17 @@ void arena_freep(Arena **arena) {
 }
 
 static Block *arena_add_block(Arena *arena, size_t size) {
-        Block *block = memory_new(sizeof(Block) + size);
+        Block *block = memory_new_unset(sizeof(Block) + size);
         /* A block made for one large object goes after the current one, which has room left. */
         Block **at = arena->blocks && size > BLOCK_BYTES ? &arena->blocks->next : &arena->blocks;
 
-        block->size = size;
-        block->next = *at;
+        *block = (Block){.next = *at, .size = size};
         ASAN_POISON_MEMORY_REGION(block->bytes, size);
         return *at = block;
 }
 
-void *arena_alloc(Arena *arena, size_t wanted) {
+/* Returns memory that is not set: blocks are not zeroed as a whole, so that what is never used takes no page. */
+static void *take(Arena *arena, size_t wanted) {
         Block *block = arena->blocks;
         size_t size = wanted;
 
@@ -98,6 +98,10 @@ void *arena_alloc(Arena *arena, size_t wanted) {
         return memory;
 }
 
+void *arena_alloc(Arena *arena, size_t size) {
+        return memset(take(arena, size), 0, size);
+}
+
 void *arena_alloc_array(Arena *arena, size_t n, size_t size) {
         size_t total;
 
@@ -107,7 +111,7 @@ void *arena_alloc_array(Arena *arena, size_t n, size_t size) {
 }
 
 void *arena_memdup(Arena *arena, const void *bytes, size_t size) {
-        void *copy = arena_alloc(arena, size);
+        void *copy = take(arena, size);
 
         if (size > 0)
                 memcpy(copy, bytes, size);
@@ -116,9 +120,10 @@ void *arena_memdup(Arena *arena, const void *bytes, size_t size) {
 
 char *arena_strndup(Arena *arena, const char *string, size_t length) {
         length = strnlen(string, length);
-        char *copy = arena_alloc(arena, length + 1);
+        char *copy = take(arena, length + 1);
 
         memcpy(copy, string, length);
+        copy[length] = '\0';
         return copy;
 }
 
@@ -142,12 +147,10 @@ char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
 
         va_end(again);
         if (length >= 0 && (size_t) length < room)
-                return arena_alloc(arena, (size_t) length + 1);
-        if (room > 0)
-                memset(here, 0, room);
+                return take(arena, (size_t) length + 1);
         if (length < 0)
                 return arena_strdup(arena, "");
-        char *string = arena_alloc(arena, (size_t) length + 1);
+        char *string = take(arena, (size_t) length + 1);
 
         vsnprintf(string, (size_t) length + 1, format, arguments);
         return string;

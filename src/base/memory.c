@@ -71,7 +71,7 @@ static void *take_from_reserve(size_t size) {
                 head->n_units = n;
         }
         unlock_reserve();
-        return head ? memset(head + 1, 0, size) : NULL;
+        return head ? head + 1 : NULL;
 }
 
 void memory_end(void) {
@@ -82,8 +82,9 @@ void memory_end(void) {
         _exit(EXIT_CODE);
 }
 
-/* MEMORY is from the heap, or NULL. */
-static void *or_from_reserve(void *memory, size_t size) {
+void *memory_new_unset(size_t size) {
+        void *memory = malloc(MAX(size, (size_t) 1));
+
         if (!memory)
                 memory = take_from_reserve(size);
         if (!memory)
@@ -92,11 +93,7 @@ static void *or_from_reserve(void *memory, size_t size) {
 }
 
 void *memory_new(size_t size) {
-        return or_from_reserve(calloc(1, MAX(size, (size_t) 1)), size);
-}
-
-void *memory_new_unset(size_t size) {
-        return or_from_reserve(malloc(MAX(size, (size_t) 1)), size);
+        return memset(memory_new_unset(size), 0, size);
 }
 
 void memory_free(void *memory) {

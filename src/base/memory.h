@@ -16,7 +16,7 @@
 /* Returns SIZE zeroed bytes, aligned for any type. Never NULL. */
 void *memory_new(size_t size);
 
-/* The same without zeroing: for jansson, which sets all of its many small pieces. */
+/* The same without zeroing: for arenas, and for jansson, which sets all of its many small pieces. */
 void *memory_new_unset(size_t size);
 
 /* Ends the program as if the reserve were exhausted: for a library that allocates memory by itself. */

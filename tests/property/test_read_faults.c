@@ -3,7 +3,7 @@
 /* Unreadable is not empty. On the model of the kernel, each read of a start, a round, a look, a reload and a gate fails:
  * once, three times, or from then on. No pool is lowered, no unit loses pages, a lasting fault is reported with path and
  * errno, and once the host can be read again, everything is as without the fault. The same holds for an exhausted heap:
- * this program is linked with --wrap=calloc.
+ * this program is linked with --wrap=malloc.
  *
  *     test-read-faults [STRIDE]      every STRIDE-th read and allocation; default: every read and some allocations,
  *                                    or some of both with HUGEPLAN_FAULTS=few */
@@ -22,15 +22,15 @@
 
 enum { NODES = 2 };
 
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 
 /* From allocation number `at` on, `times` allocations fail. */
 static struct { uint64_t n, at, times; } heap = {.at = UINT64_MAX};
 
-void *__wrap_calloc(size_t n, size_t size) {
+void *__wrap_malloc(size_t size) {
         heap.n++;
-        return heap.n >= heap.at && heap.n - heap.at < heap.times ? NULL : __real_calloc(n, size);
+        return heap.n >= heap.at && heap.n - heap.at < heap.times ? NULL : __real_malloc(size);
 }
 
 typedef struct Host {

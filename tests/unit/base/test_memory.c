@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Linked with --wrap=calloc, so that a test can exhaust the heap. */
+/* Linked with --wrap=malloc, so that a test can exhaust the heap. */
 #include "base/arena.h"
 #include "base/memory.h"
 
@@ -12,11 +12,11 @@ enum { PIECES_MAX = 100000, RESERVE_LEAST = 1024 * 1024 };
 
 static bool is_exhausted;
 
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
 
-void *__wrap_calloc(size_t n, size_t size) {
-        return is_exhausted ? NULL : __real_calloc(n, size);
+void *__wrap_malloc(size_t size) {
+        return is_exhausted ? NULL : __real_malloc(size);
 }
 
 TEST(heap) {
