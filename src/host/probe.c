@@ -303,16 +303,17 @@ static uint64_t read_base_page(const Probe *probe) {
         return bytes;
 }
 
-static CommitLimit read_commit_limit(const Probe *probe) {
+static CommitLimit read_commit_limit(const Root *root) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         CommitLimit limit = {};
 
-        if (!text_equals(probe_text(probe->root, probe->arena, PATH_OVERCOMMIT_MEMORY), "2") ||
-            root_read_u64(probe->root, PATH_OVERCOMMIT_RATIO, &limit.percent) < 0)
+        if (!text_equals(probe_text(root, arena, PATH_OVERCOMMIT_MEMORY), "2") ||
+            root_read_u64(root, PATH_OVERCOMMIT_RATIO, &limit.percent) < 0)
                 return limit;
-        const char *meminfo = probe_text(probe->root, probe->arena, PATH_MEMINFO);
+        const char *meminfo = probe_text(root, arena, PATH_MEMINFO);
 
-        limit.bytes = probe_meminfo(probe->arena, meminfo, "CommitLimit");
-        limit.committed_bytes = probe_meminfo(probe->arena, meminfo, "Committed_AS");
+        limit.bytes = probe_meminfo(arena, meminfo, "CommitLimit");
+        limit.committed_bytes = probe_meminfo(arena, meminfo, "Committed_AS");
         return limit;
 }
 
@@ -326,7 +327,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&passing);
-        topology->commit = read_commit_limit(&passing);
+        topology->commit = read_commit_limit(root);
         topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);
         topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         if (!config || thp_resolve(config) != THP_KEEP)
@@ -339,8 +340,7 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
                         .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
                 };
         /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
-        for (unsigned id = 0; id < ID_SET_MAX; id++)
-                id_set_add(&topology->allowed_nodes, id);
+        memset(&topology->allowed_nodes, 0xFF, sizeof(topology->allowed_nodes));
         TEXT_FOREACH(line, scratch, status, "\n")
                 if (text_starts_with(line, allowed))
                         id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
@@ -370,14 +370,33 @@ Topology *probe_topology_again(const Root *root, Arena *arena, const Config *con
                                const Topology *known) {
         Topology *topology = arena_memdup(arena, known, sizeof(*known));
         Probe probe = {root, arena, topology};
+        const char **const strings[] = {
+                &topology->thp_shmem_enabled, &topology->thp_defrag,
+                &topology->thp_max_ptes_none, &topology->kernel_command_line,
+                &topology->kernel_release,    &topology->boot_id,
+        };
 
         topology->page_sizes =
                 arena_memdup(arena, known->page_sizes, known->n_page_sizes * sizeof(PageSize));
         topology->nodes = arena_memdup(arena, known->nodes, known->n_nodes * sizeof(Node));
+        topology->thp_sizes.items =
+                arena_memdup(arena, known->thp_sizes.items, known->thp_sizes.n * sizeof(ThpSize));
+        ARRAY_FOREACH(string, strings, ARRAY_LEN(strings))
+                **string = arena_strdup(arena, **string);
+        VEC_FOREACH(size, &topology->thp_sizes) {
+                size->enabled = arena_strdup(arena, size->enabled);
+                size->shmem_enabled = arena_strdup(arena, size->shmem_enabled);
+        }
         ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
                 node->pools = arena_memdup(arena, node->pools, known->n_page_sizes * sizeof(Pool));
         if (!has_same_nodes(&probe) || !probe_counts(root, topology, &(bool){false}))
                 return probe_topology(root, arena, config);
         topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         return topology;
+}
+
+void probe_memory_again(const Root *root, Topology *topology) {
+        topology->commit = read_commit_limit(root);
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                probe_node_memory(root, topology, node);
 }

@@ -27,6 +27,9 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config);
 Topology *probe_topology_again(const Root *root, Arena *arena, const Config *config,
                                const Topology *known);
 
+/* Reads again how much memory is free and may be committed. */
+void probe_memory_again(const Root *root, Topology *topology);
+
 /* Reads the page sizes without their counts, which suffice for mount units. */
 Topology *probe_page_sizes(const Root *root, Arena *arena);
 

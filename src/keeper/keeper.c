@@ -161,11 +161,15 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
 
         apply_results(keeper->round.apply, &n);
         /* The round has written nothing and has nothing to write, so the look that it began with is current. */
-        bool is_still_so = n == 0 && keeper->known.look->host.writes.n == 0;
+        bool has_host_writes = keeper->known.look->host.writes.n > 0;
+        bool is_still_so = n == 0 && !has_host_writes;
         bool has_brought = end_pass(keeper);
+        /* For the reasons of a shortage everything is read. */
+        bool is_short = keeper->round.limits.n > 0;
 
         keeper->round.apply = NULL; /* owned by the look's arena */
-        if (!(is_still_so && plan_again(keeper)) && !keeper_look_anew(keeper)) {
+        if (!(is_still_so && plan_again(keeper)) &&
+            !(has_host_writes || is_short ? keeper_look_anew(keeper) : keeper_look_again(keeper))) {
                 keeper_save(keeper);
                 return false;
         }

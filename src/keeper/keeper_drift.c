@@ -42,7 +42,7 @@ bool keeper_note_drift(Keeper *keeper, const Look *look) {
 
 bool keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
-        Look *look = keeper_make_look(keeper, arena);
+        Look *look = keeper_make_look(keeper, arena, NULL);
         bool wants_repair = look->fault.error == 0 && keeper_note_drift(keeper, look);
         /* For example, a unit has stopped: `hugeplanctl plan` and the next daemon read the ledger from disk. */
         bool is_other = !ledger_equals(keeper->known.look->ledger, look->ledger);

@@ -61,9 +61,11 @@ bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
         return true;
 }
 
-Look *keeper_make_look(const Keeper *keeper, Arena *arena) {
+Look *keeper_make_look(const Keeper *keeper, Arena *arena, const Topology *known) {
         unsigned n_shortages = memory_shortages();
         LookInput input = keeper_look_input(keeper);
+
+        input.known = known;
         Look *look = look_make(arena, &input);
 
         if (look->fault.error == 0 && memory_shortages() != n_shortages)
@@ -71,10 +73,18 @@ Look *keeper_make_look(const Keeper *keeper, Arena *arena) {
         return look;
 }
 
-bool keeper_look_anew(Keeper *keeper) {
+static bool look_and_adopt(Keeper *keeper, const Topology *known) {
         Arena *arena = arena_new();
 
-        return keeper_adopt(keeper, arena, keeper_make_look(keeper, arena));
+        return keeper_adopt(keeper, arena, keeper_make_look(keeper, arena, known));
+}
+
+bool keeper_look_anew(Keeper *keeper) {
+        return look_and_adopt(keeper, NULL);
+}
+
+bool keeper_look_again(Keeper *keeper) {
+        return look_and_adopt(keeper, keeper->known.look->topology);
 }
 
 /* ---- changes of pools ---- */

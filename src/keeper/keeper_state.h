@@ -179,12 +179,14 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
 /* Takes over LOOK and its ARENA in place of the last look; if LOOK has a fault, reports it and returns false. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
-/* Makes a look for planning, allocated in ARENA. A look that has used the memory reserve (base/memory.h) gets a fault,
+/* Makes a look for planning, allocated in ARENA; KNOWN as in LookInput. A look that has used the memory reserve (base/memory.h) gets a fault,
  * because keeping it would keep the reserve in use. */
-Look *keeper_make_look(const Keeper *keeper, Arena *arena);
+Look *keeper_make_look(const Keeper *keeper, Arena *arena, const Topology *known);
 
-/* Looks again and plans. Returns false, keeping the last look, if the host cannot be read. */
+/* Look and plan, the second one without reading settings of the last look. Return false, keeping the last look, if the
+ * host cannot be read. */
 bool keeper_look_anew(Keeper *keeper);
+bool keeper_look_again(Keeper *keeper);
 
 /* Reads again what could not be read at startup. Returns false if that still fails. */
 bool keeper_finish_start(Keeper *keeper);

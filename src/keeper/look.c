@@ -33,6 +33,8 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                          : input->known
                                  ? probe_topology_again(root, arena, input->config, input->known)
                                  : probe_topology(root, arena, input->config);
+        if (!seen && input->known)
+                probe_memory_again(root, look->topology);
         look->ledger = input->ledger
                                ? ledger_copy(arena, input->ledger)
                                : state_load(root, arena, look->topology->boot_id, &look->state);

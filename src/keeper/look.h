@@ -26,8 +26,8 @@ typedef struct LookInput {
         const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_reload;                /* plan as a reload does (plan/boot_guard.h) */
-        const Topology *known; /* constant parts are taken from it; NULL: everything is read */
-        const Look *seen;      /* its counts and units are current, the caller knows; NULL: read */
+        const Topology *known;         /* settings are taken from it; NULL: everything is read */
+        const Look *seen; /* its counts and units are current, the caller knows; NULL: read */
         /* figures_derive(), with GATHERER, for callers that may read the databases' files: unknown sizes are derived
          * from them each time, because they may not be mounted early in boot. NULL: sizes are not derived. */
         Figures (*derive)(Arena *arena, const Config *config, const Topology *topology,
