@@ -188,16 +188,17 @@ typedef struct Reading {
 
 /* Returns whether the end is reached after a short read, so that no further read(2) is needed. A regular file ends at
  * the size that fstat(2) has returned. The kernel formats an attribute once, at the first read (sysfs.rst; likewise
- * sysctls): one whole line is all of it. */
+ * sysctls): one whole line is all of it, and of a node's file, which may have more lines, what one read returns. */
 static bool is_end(const Reading *reading, const Text *text) {
         const char *newline;
 
         if (reading->size >= 0)
                 return (size_t) reading->size == text->length;
-        return (text_starts_with(reading->path, PATH_SYS "/") ||
-                text_starts_with(reading->path, PATH_PROC_SYS)) &&
-               (newline = memchr(text->string, '\n', text->length)) &&
-               newline == text->string + text->length - 1;
+        return text_starts_with(reading->path, PATH_NODES) ||
+               ((text_starts_with(reading->path, PATH_SYS "/") ||
+                 text_starts_with(reading->path, PATH_PROC_SYS)) &&
+                (newline = memchr(text->string, '\n', text->length)) &&
+                newline == text->string + text->length - 1);
 }
 
 /* Reads to the end of the file. */
