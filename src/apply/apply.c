@@ -7,7 +7,6 @@
 #include "model/names.h"
 #include "plan/promise/balance.h"
 
-#include <signal.h>
 #include <string.h>
 
 struct Apply {
@@ -285,14 +284,7 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
 }
 
 int apply_perform(const Root *root, const ApplyOperation *operation) {
-        sigset_t all, before;
-
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = root_write_attribute(root, operation->path, operation->text);
-
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        return r;
+        return root_write_attribute(root, operation->path, operation->text);
 }
 
 uint64_t apply_adopted_bytes(const Apply *apply) {

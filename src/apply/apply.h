@@ -51,8 +51,8 @@ Apply *apply_new(Arena *arena, const ApplyInput *input);
 /* Returns the next operation in *RET, or false if none is left. Reads the pool and its node again. */
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret);
 
-/* Performs an operation by one blocking write(2), with all signals blocked, because a signal would cut the
- * write short without an error. Uses nothing but its arguments, so that it may run in another thread. */
+/* Performs an operation by one blocking write(2). The caller has blocked all signals, because one would cut the write
+ * short without an error. Uses nothing but its arguments, so that it may run in another thread. */
 int apply_perform(const Root *root, const ApplyOperation *operation);
 
 /* Takes what apply_perform() has returned and how long it took, and reads the pool back. */

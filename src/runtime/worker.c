@@ -70,16 +70,16 @@ void worker_start(Worker *worker, WorkerTask task, void *argument) {
         worker->is_busy = true;
         worker->task = task;
         worker->argument = argument;
-        /* The thread starts with all signals blocked, because the loop handles them. */
+        /* The task runs with all signals blocked: the loop handles them, and one would cut a write(2) short. */
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         worker->has_thread = pthread_create(&worker->thread, &attributes, work, worker) == 0;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-        pthread_attr_destroy(&attributes);
         if (!worker->has_thread)
                 work(worker);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
 }
 
 int worker_finish(Worker *worker, uint64_t *ret_usec) {
