@@ -59,13 +59,13 @@ static void on_alive(void *userdata) {
 
 /* ---- what is so ---- */
 
-/* At startup the configuration was read just now. Later the files that were read last are current most of the time: a
+/* During the start the configuration was read just now. Later the files that were read last are current most of the time: a
  * file that hugepland writes (.boots, a learned size) changes the directory of the configuration in force. */
 const Config *manager_files(Manager *manager) {
         const Config *in_force = keeper_config(manager->keeper);
         Files *files = &manager->files;
 
-        if (manager->rounds.is_starting)
+        if (!manager->notice.is_ready_sent)
                 return in_force;
         if (files->config && config_is_current(manager->root, files->config))
                 return files->config;
@@ -235,11 +235,7 @@ static void on_worker(void *userdata, uint32_t events UNUSED) {
 }
 
 static void on_counted(void *userdata) {
-        Manager *manager = userdata;
-
-        manager->rounds.is_starting = true;
-        manager_work(manager);
-        manager->rounds.is_starting = false;
+        manager_work(userdata);
 }
 
 void manager_begin_round(Manager *manager, KeeperCause cause) {
@@ -262,7 +258,6 @@ static void on_boot_timeout(void *userdata) {
 void manager_start(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        manager->rounds.is_starting = true;
         on_alive(manager);
         keeper_start(manager->keeper);
         watch_start(&manager->watch);
@@ -279,7 +274,6 @@ void manager_start(Manager *manager) {
         } else {
                 manager_begin_round(manager, KEEPER_START);
         }
-        manager->rounds.is_starting = false;
         units_begin(&manager->units);
 }
 

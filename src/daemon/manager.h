@@ -60,7 +60,6 @@ struct Manager {
         } writer;
         /* When rounds are run. */
         struct {
-                bool is_starting; /* within manager_start(), or while the boot is counted */
                 enum {
                         RELOADS_NONE,
                         RELOADS_WANTED, /* after the running round */

@@ -26,7 +26,7 @@ static void resolve_aliases(const Root *root, Arena *arena, Config *config) {
         bool is_any = false;
         Names links = {};
 
-        if (config->n_instances > 0)
+        if (ARRAY_ANY(instance, config->instances, config->n_instances, instance->unit))
                 root_list(root, arena, PATH_UNITS_ETC, &links);
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 const char *unit = instance->unit ?: "", *name;
