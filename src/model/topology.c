@@ -86,8 +86,12 @@ bool kernel_command_line_is_rescue(const char *line) {
                 "systemd.unit=emergency.target",
         };
 
-        return ARRAY_FIND(argument, arguments, ARRAY_LEN(arguments),
-                          text_has_word(line, *argument));
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        TEXT_FOREACH(word, arena, line, " \t\n")
+                if (text_index(arguments, ARRAY_LEN(arguments), word) >= 0)
+                        return true;
+        return false;
 }
 
 IdSet topology_all_nodes(const Topology *topology) {
