@@ -35,15 +35,12 @@ typedef struct Finder {
 
 /* ---- trace ---- */
 
-/* ST is the status of the file that was opened; its mode is 0 if none was. */
+/* ST is the status of the file or directory that was opened; NULL: there is none. */
 static void trace_path(const Finder *finder, const char *path, const struct stat *st) {
         if (!finder->trace)
                 return;
         *vec_push(finder->arena, &finder->trace->paths) = path;
-        if (st->st_mode)
-                root_stamp_add(&finder->trace->stamp, st);
-        else
-                root_stamp(finder->root, path, &finder->trace->stamp);
+        root_stamp_add(&finder->trace->stamp, st);
 }
 
 /* ---- directories ---- */
@@ -61,9 +58,9 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                            Candidates *candidates, Index *known, bool is_top) {
         RootFolder *folder = ARENA_NEW(finder->scratch, RootFolder);
 
-        trace_path(finder, directory, &(struct stat){});
         int r = root_open_folder(finder->root, finder->scratch, directory, folder);
 
+        trace_path(finder, directory, r < 0 ? NULL : &folder->st);
         *vec_push(finder->scratch, &finder->folders) = folder;
 
         if (r < 0) {
@@ -126,7 +123,9 @@ static void add_file(const Finder *finder, ConfigFile file, const RootFolder *fo
 
         file.error = root_read_in(finder->root, finder->scratch, folder, file.path,
                                   CONFIG_BYTES_MAX, &st, &text, &file.size);
-        trace_path(finder, file.path, &st);
+        bool has_status = st.st_mode || root_stat(finder->root, file.path, &st) == 0;
+
+        trace_path(finder, file.path, has_status ? &st : NULL);
         /* A mask is no file itself, but replaces files of lower rank. */
         if (file.error < 0 &&
             root_read_link(finder->root, finder->arena, file.path, &target) == 0 &&

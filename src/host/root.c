@@ -388,14 +388,14 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
 }
 
 int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
-        struct stat st;
+        const struct stat *st = &ret->st;
 
         *ret = (RootFolder){.fd = -1, .files = index_new(arena)};
         int r = list(root, arena, path, ret);
 
         /* An access control list that lets others write sets the group's write bit: acl(5). */
-        if (r < 0 || fstat(ret->fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid()) ||
-            (st.st_mode & (S_IWGRP | S_IWOTH)) || check_file_system(ret->fd) < 0)
+        if (r < 0 || fstat(ret->fd, &ret->st) < 0 || (st->st_uid != 0 && st->st_uid != geteuid()) ||
+            (st->st_mode & (S_IWGRP | S_IWOTH)) || check_file_system(ret->fd) < 0)
                 root_close_folder(ret);
         return r;
 }

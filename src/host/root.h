@@ -152,7 +152,8 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret);
 /* A directory whose files are read one after another. If only root or the calling user can write to the directory, a
  * file that was listed as regular still is when it is opened, and needs no check before. */
 typedef struct RootFolder {
-        int fd; /* -1: others can write, or that is not known */
+        int fd;         /* -1: others can write, or that is not known */
+        struct stat st; /* after it was listed */
         Names names;
         Index *files; /* the names of regular files */
 } RootFolder;

@@ -678,6 +678,7 @@ int root_symlink(const Root *root UNUSED, const char *target UNUSED, const char 
 
 int root_open_folder(const Root *root, Arena *arena, const char *path, RootFolder *ret) {
         *ret = (RootFolder){.fd = -1};
+        root_stat(root, path, &ret->st);
         return root_list(root, arena, path, &ret->names);
 }
 
