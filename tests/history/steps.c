@@ -128,7 +128,8 @@ static bool step_touch(History *history) {
 
 static bool is_described(const History *history, size_t unit, const Claim *claim) {
         return ARRAY_ANY(described, history->described, DESCRIBED,
-                         described->name && described->unit == (int) unit &&
+                         described->name && !described->is_broken &&
+                                 described->unit == (int) unit &&
                                  described->page_bytes == claim->page_bytes &&
                                  described->pages == claim->pages);
 }
