@@ -88,38 +88,36 @@ static PagesByNode nodes_from_row(Arena *arena, const char *words) {
         return nodes;
 }
 
-/* Reads what instance_to_row() has made. *INSTANCE is that of the row before, or empty. */
-static bool instance_from_row(Arena *arena, const char *row, StatusInstance *instance) {
-        enum { NAME, UNIT, FILE, VERDICT, SIZE, WANTED, GRANTED, ENGINE, STARTED, COUNTED, NODES };
-        enum { N_OWN = FILE + 1, N_ALL = NODES + 1, N_UNTIL = N_ALL + 3 };
-        char *rest = row ? arena_strdup(arena, row) : NULL, *word, *words[N_UNTIL] = {};
+/* Reads what instance_to_row() has made. */
+static bool instance_from_row(Arena *arena, const char *row, StatusInstance *ret) {
+        enum { N_ALL = 6, N_OF_UNIT = 11, N_UNTIL = 14 };
+        char *rest = row ? arena_strdup(arena, row) : NULL, *word, *words[N_UNTIL];
         size_t n = 0;
 
         while (n < N_UNTIL && (word = strsep(&rest, "\t")))
                 words[n++] = text_printable(arena, word);
-        instance->name = words[NAME];
-        instance->unit = n > UNIT && *words[UNIT] ? words[UNIT] : NULL;
-        instance->file = instance->unit ? words[FILE] : NULL;
-        if (n == 1 || n == N_OWN)
-                return instance->engine != NULL;
-        if (n < N_ALL || verdict_from_name(words[VERDICT], &instance->verdict) < 0 ||
-            parse_u64(words[SIZE], &instance->page_size_bytes) < 0 ||
-            parse_u64(words[WANTED], &instance->pages_wanted) < 0 ||
-            parse_u64(words[GRANTED], &instance->pages_granted) < 0)
+        if (n < N_ALL || verdict_from_name(words[1], &ret->verdict) < 0 ||
+            parse_u64(words[2], &ret->page_size_bytes) < 0 ||
+            parse_u64(words[3], &ret->pages_wanted) < 0 ||
+            parse_u64(words[4], &ret->pages_granted) < 0)
                 return false;
-        instance->engine = words[ENGINE];
-        instance->was_let_start = text_equals(words[STARTED], "1");
-        instance->is_counted = text_equals(words[COUNTED], "1");
-        instance->nodes = nodes_from_row(arena, words[NODES]);
-        instance->until_restart = NULL;
-        if (n == N_UNTIL) {
-                StatusHold until = {.instance = instance->name, .unit = instance->unit};
+        ret->name = words[0];
+        ret->nodes = nodes_from_row(arena, words[5]);
+        if (n >= N_OF_UNIT) {
+                ret->unit = words[6];
+                ret->engine = words[7];
+                ret->file = words[8];
+                ret->was_let_start = text_equals(words[9], "1");
+                ret->is_counted = text_equals(words[10], "1");
+        }
+        if (n >= N_UNTIL) {
+                StatusHold until = {.instance = ret->name, .unit = ret->unit};
 
-                if (parse_u64(words[N_ALL], &until.page_size_bytes) < 0 ||
-                    parse_u64(words[N_ALL + 1], &until.pages) < 0)
+                if (parse_u64(words[11], &until.page_size_bytes) < 0 ||
+                    parse_u64(words[12], &until.pages) < 0)
                         return false;
-                until.nodes = nodes_from_row(arena, words[N_ALL + 2]);
-                instance->until_restart = arena_memdup(arena, &until, sizeof(until));
+                until.nodes = nodes_from_row(arena, words[13]);
+                ret->until_restart = arena_memdup(arena, &until, sizeof(until));
         }
         return true;
 }
@@ -183,14 +181,10 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                 if (status_instance_from_json(arena, item,
                                               &status->instances[status->n_instances++]) < 0)
                         return NULL;
-        json_array_foreach(rows, i, item) {
-                StatusInstance *instance = &status->instances[status->n_instances++];
-
-                if (i > 0)
-                        *instance = instance[-1];
-                if (!instance_from_row(arena, json_string_value(item), instance))
+        json_array_foreach(rows, i, item)
+                if (!instance_from_row(arena, json_string_value(item),
+                                       &status->instances[status->n_instances++]))
                         return NULL;
-        }
         status->problems = problems_from_json(arena, problems);
         json_array_foreach(json_object_get(json, "reserved"), i, item)
                 *vec_push(arena, &status->reserved) = (StatusReserved){

@@ -46,36 +46,20 @@ static void add_nodes(Text *row, const PagesByNode *nodes) {
                 text_printf(row, "N%u=%" PRIu64 " ", each->node, each->pages);
 }
 
-static bool has_same_end(const StatusInstance *a, const StatusInstance *b) {
-        return !a->until_restart && !b->until_restart && a->verdict == b->verdict &&
-               a->page_size_bytes == b->page_size_bytes && a->pages_wanted == b->pages_wanted &&
-               a->pages_granted == b->pages_granted && text_equals(a->engine, b->engine) &&
-               a->was_let_start == b->was_let_start && a->is_counted == b->is_counted &&
-               a->nodes.n == b->nodes.n &&
-               !VEC_ANY(each, &a->nodes, pages_on(&b->nodes, each->node) != each->pages);
-}
-
-/* Makes a row of the table of all instances, as described at Describe: a tenth of the work of an object. jansson takes
- * hundreds of instructions for each character that is sent and received, so a row leaves out what is as in the one
- * BEFORE. */
-static json_t *instance_to_row(Arena *arena, const StatusInstance *instance,
-                               const StatusInstance *before) {
+/* Makes a row of the table of all instances, as described at Describe: a tenth of the work of an object. */
+static json_t *instance_to_row(Arena *arena, const StatusInstance *instance) {
         const StatusHold *until = instance->until_restart;
-        bool is_same = before && has_same_end(instance, before);
         Text row = text_in(arena);
 
-        text_add(&row, text_printable(arena, instance->name));
-        if (instance->unit || !is_same)
-                text_printf(&row, "\t%s\t%s", instance->unit ?: "",
-                            instance->unit ? text_printable(arena, instance->file) : "");
-        if (!is_same) {
-                text_printf(&row, "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%d\t%d",
-                            verdict_name(instance->verdict), instance->page_size_bytes,
-                            instance->pages_wanted, instance->pages_granted, instance->engine,
-                            instance->was_let_start, instance->is_counted);
-                add_nodes(&row, &instance->nodes);
-        }
-        if (until) {
+        text_printf(&row, "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
+                    text_printable(arena, instance->name), verdict_name(instance->verdict),
+                    instance->page_size_bytes, instance->pages_wanted, instance->pages_granted);
+        add_nodes(&row, &instance->nodes);
+        if (instance->unit)
+                text_printf(&row, "\t%s\t%s\t%s\t%d\t%d", instance->unit, instance->engine,
+                            text_printable(arena, instance->file), instance->was_let_start,
+                            instance->is_counted);
+        if (instance->unit && until) {
                 text_printf(&row, "\t%" PRIu64 "\t%" PRIu64, until->page_size_bytes, until->pages);
                 add_nodes(&row, &until->nodes);
         }
@@ -131,9 +115,7 @@ json_t *status_to_json(const Status *status, bool is_brief) {
                               status_instance_to_json(instance)),
                 "rows",
                 is_brief ? ARRAY_TO_JSON(instance, status->instances, status->n_instances,
-                                         instance_to_row(arena, instance,
-                                                         instance > status->instances ? instance - 1
-                                                                                      : NULL))
+                                         instance_to_row(arena, instance))
                          : NULL,
                 "problems", problems_to_json(&status->problems), "attempts",
                 VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));

@@ -64,8 +64,9 @@ TEST(round_trip) {
 }
 
 /* The brief form has all of the table of instances, and of the outcomes in it. */
-static void assert_brief_is_enough(Arena *arena, const Status *status) {
+TEST(brief) {
         const RenderOptions options = {.width = 200};
+        Status *status = some_status(arena);
         json_t *json = status_to_json(status, true);
         const Status *read = status_from_json(arena, json);
 
@@ -76,7 +77,7 @@ static void assert_brief_is_enough(Arena *arena, const Status *status) {
                                      *whole = &status->instances[i];
 
                 assert_text(instance->unit, whole->unit);
-                assert_text(instance->engine, whole->engine);
+                assert_text(instance->engine, whole->unit ? whole->engine : NULL);
                 assert_text(instance->file, whole->unit ? whole->file : NULL);
                 assert_int_equal(instance->was_let_start, whole->was_let_start);
                 assert_int_equal(instance->is_counted, whole->is_counted);
@@ -86,23 +87,6 @@ static void assert_brief_is_enough(Arena *arena, const Status *status) {
                                          whole->until_restart->pages);
         }
         json_decref(json);
-}
-
-TEST(brief) {
-        Status *status = some_status(arena);
-        StatusInstance *instances = status->instances;
-
-        assert_brief_is_enough(arena, status);
-        /* Rows that are as the ones before them. */
-        for (size_t i = 1; i < status->n_instances; i++) {
-                const char *name = instances[i].name;
-
-                instances[i] = instances[i - 1];
-                instances[i].name = name;
-                if (i == 2)
-                        instances[i].until_restart = NULL;
-        }
-        assert_brief_is_enough(arena, status);
 }
 
 /* ---- stories ---- */
