@@ -10,8 +10,8 @@ typedef struct Table Table;
 /* Returns a table in ARENA with these columns, "NAME|>PAGES|>": a column with a leading ">" is right-aligned. */
 Table *table_new(Arena *arena, const char *columns);
 
-/* Add the next cell of the current row, which must outlive the table; a new row begins when the last one is full. COLOR is an escape sequence put
- * around the cell if the table is printed in colour, or NULL. */
+/* Add the next cell of the current row, which must outlive the table; a new row begins when the last one is full. COLOR
+ * is an escape sequence put around the cell if the table is printed in colour, or NULL. */
 void table_add(Table *table, const char *cell);
 void table_add_colored(Table *table, const char *cell, const char *color);
 void table_printf(Table *table, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -135,8 +135,8 @@ static uint64_t others_pages_on(const Maker *maker, uint64_t page_size_bytes, un
                        is_other(maker, user, page_size_bytes) ? pages_on(&user->nodes, node) : 0);
 }
 
-/* Splits the rest of SET by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the node's set
- * pages. */
+/* Splits the rest of SET by node, "0:2G 1:4G": what others use there, and a share of the remainder in proportion to the
+ * node's set pages. */
 static const char *split_rest(const Maker *maker, const SetPages *set) {
         const Topology *topology = maker->input->topology;
         uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes);

@@ -30,9 +30,9 @@ typedef struct SetPages {
 typedef VEC(SetPages) SetPagesList;
 
 /* Returns the sizes with pages set by others, largest first: the existing ones, or those that a boot without hugeplan
- * would leave after all configuration of other programs that was read; the larger number of both. The kernel command line, sysctl.d and tmpfiles.d apply in
- * this order; when tuned and sysfsutils apply is not known, so only their larger number counts. Pages that the plan of
- * VIEW (NULL: none yet) has reserved do not count. */
+ * would leave after all configuration of other programs that was read; the larger number of both. The kernel command
+ * line, sysctl.d and tmpfiles.d apply in this order; when tuned and sysfsutils apply is not known, so only their larger
+ * number counts. Pages that the plan of VIEW (NULL: none yet) has reserved do not count. */
 SetPagesList set_pages_find(Arena *arena, const HostView *view);
 
 typedef struct ImportFile {

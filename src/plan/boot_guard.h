@@ -33,8 +33,9 @@ void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *g
 /* Counts the boot BOOT_ID, once; returns whether it was not counted before. */
 bool boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 
-/* Records that the boot is good: what LEDGER grants is proven, unless the guard was closed; GUARD then refers to LEDGER. A boot in which nothing was
- * planned (no daemon has started yet) has neither failed nor proven anything: it is not counted; returns false. */
+/* Records that the boot is good: what LEDGER grants is proven, unless the guard was closed; GUARD then refers to LEDGER.
+ * A boot in which nothing was planned (no daemon has started yet) has neither failed nor proven anything: it is not
+ * counted; returns false. */
 bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
 
 /* Opens the guard from the next boot on; returns whether it was closed. */
