@@ -96,6 +96,13 @@ def parser(summary: str | None, *paths: str, rest: str | None = None) -> argpars
     return made
 
 
+def copy_program(program: str, directory: pathlib.Path) -> str:
+    """Copies a program to be run there. By a process of its own: a child that another thread forks meanwhile would keep
+    the copy open for writing, so that it cannot be run (ETXTBSY)."""
+    subprocess.run(["cp", program, directory], check=True)
+    return str(directory / os.path.basename(program))
+
+
 def execute(command: list[str], cwd: str | pathlib.Path | None, timeout: float = 60 * SLOWNESS, umask: int = -1,
             user: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, cwd=cwd, umask=umask,

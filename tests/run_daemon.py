@@ -632,7 +632,7 @@ def test_in_a_plain_chroot(host: Host, fixture: str = "one-node") -> None:
         (root / name).mkdir(parents=True)
     for name in ("bin", "lib", "lib64"):
         (root / name).symlink_to(f"usr/{name}")
-    shutil.copy(host.hugeplanctl[0], root / "hugeplanctl")
+    common.copy_program(host.hugeplanctl[0], root)
     (root / "etc/hugeplan.d/20-db.conf").write_text("[Instance]\nEngine=mariadb\n")
     (root / "etc/mysql/my.cnf").write_text("[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\n")
 

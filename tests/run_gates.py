@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from common import PATIENCE, Failure, check, expect, need_root, wait_until
+from common import PATIENCE, Failure, check, copy_program, expect, need_root, wait_until
 from run_daemon import (CONFIG, LEDGER, MIB, PROVEN, SOCKET, Host, Server, as_user, boots, call_many, end_process, failed_boots,
                         ledger, main, make_groups, read_reply, replace)
 
@@ -1027,7 +1027,7 @@ def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") 
     need_root()
     # The build directory may be closed to other users.
     *wrapper, program = host.hugeplanctl
-    program = shutil.copy(program, host.root.parent)
+    program = copy_program(program, host.root.parent)
     with reservation(host):
         gates = [subprocess.Popen([*wrapper, program, f"--root={host.root}", "wait", "large"], user=60001,
                                   group=60001, extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

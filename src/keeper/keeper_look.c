@@ -135,8 +135,8 @@ static int decide_boot_guard(const Keeper *keeper, Look *look) {
         return 0;
 }
 
-/* Reads the configuration and makes the first look, with the ledger of the state on disk. The boot guard is decided before the plan is made. A look
- * with a fault is kept for lack of a better one, but nothing is written by it. */
+/* Reads the configuration and makes the first look, with the ledger of the state on disk. The boot guard is decided
+ * before the plan is made. A look with a fault is kept for lack of a better one, but nothing is written by it. */
 static void look_first(Keeper *keeper) {
         Arena *arena = arena_new(), *config_arena = arena_new();
         const Config *config = config_load(keeper->root, config_arena, NULL);

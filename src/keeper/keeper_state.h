@@ -122,8 +122,8 @@ struct Keeper {
                 bool is_new; /* made at the end of a round that was not judged, and no unit was let start since */
                 bool is_unsaved; /* the ledger has changes that are not on disk, */
                 int save_error;  /* because the last attempt to store it failed; 0: it did not */
-                /* Set if the last look, or the configuration at startup, could not be read: the previous look stays, nothing is
-                 * written, and reading is tried again. Allocated in fault_arena; error 0: none. */
+                /* Set if the last look, or the configuration at startup, could not be read: the previous look stays,
+                 * nothing is written, and reading is tried again. Allocated in fault_arena; error 0: none. */
                 ReadFault fault;
                 Arena *fault_arena;
                 unsigned n_tries; /* attempts to read everything for the first time */
@@ -179,8 +179,8 @@ void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
 /* Takes over LOOK and its ARENA in place of the last look; if LOOK has a fault, reports it and returns false. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
-/* Makes a look for planning, allocated in ARENA; KNOWN as in LookInput. A look that has used the memory reserve (base/memory.h) gets a fault,
- * because keeping it would keep the reserve in use. */
+/* Makes a look for planning, allocated in ARENA; KNOWN as in LookInput. A look that has used the memory reserve
+ * (base/memory.h) gets a fault, because keeping it would keep the reserve in use. */
 Look *keeper_make_look(const Keeper *keeper, Arena *arena, const Topology *known);
 
 /* Look and plan, the second one without reading settings of the last look. Return false, keeping the last look, if the
