@@ -19,9 +19,10 @@ static const DemandOption *find_option_before(const Planner *planner,
         return planner_find_option(planner_before(planner, instance), instance->demand);
 }
 
-/* Returns whether the instance's unit runs with this very demand, and so may be using its pages. */
-static bool is_held(const PlanInstance *instance) {
-        return instance->hold && planner_find_option(&instance->hold->granted, instance->demand);
+/* Returns the option with which the instance's unit runs, so that it may be using its pages; NULL: none. */
+static const DemandOption *held_option(const PlanInstance *instance) {
+        return instance->hold ? planner_find_option(&instance->hold->granted, instance->demand)
+                              : NULL;
 }
 
 static bool serve_option(Planner *planner, PlanInstance *instance, const DemandOption *option) {
@@ -53,11 +54,12 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
         if (!option || demand->config->shortage != SHORTAGE_DEGRADE ||
             demand->reason.kind != REASON_NONE || is_released(planner, instance))
                 return NULL;
-        if (option != &demand->options[0] && !is_held(instance))
+        if (option != &demand->options[0] && !held_option(instance))
                 return NULL; /* the instance prefers another page size now */
         /* What was reserved since its unit started is for the next start. */
-        pages = ledger_granted_pages(is_held(instance) ? &instance->hold->granted
-                                                       : planner_before(planner, instance));
+        pages = ledger_granted_pages(held_option(instance) == option
+                                             ? &instance->hold->granted
+                                             : planner_before(planner, instance));
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
@@ -201,7 +203,7 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 if (serve_rest(planner, instance, part))
                         return;
                 planner_give_up(planner, instance);
-                if (!is_held(instance) && serve_whole(planner, instance, part))
+                if (!held_option(instance) && serve_whole(planner, instance, part))
                         return;
                 refuse(planner, instance, part);
                 keep(planner, instance, part, KEEP_PART);
@@ -292,7 +294,7 @@ static void serve_all(Planner *planner) {
         ARRAY_FOREACH(each, order, plan->n_instances) {
                 const DemandOption *part = find_part_before(planner, *each);
 
-                if (!is_held(*each) || is_released(planner, *each))
+                if (!held_option(*each) || is_released(planner, *each))
                         continue;
                 if (part)
                         keep(planner, *each, part, KEEP_HELD);
