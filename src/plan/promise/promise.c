@@ -99,11 +99,9 @@ static void add_units(Maker *maker) {
                                 take_used(maker, row, node, use->pages);
                 }
                 row->is_counted = hold->is_counted || earlier;
-                /* In a file of several units, one of them has reserved what another touches. */
-                row->pages = MIN(sub_floored(charge->reserved_pages, row->used_pages),
-                                 maker->unknown_left);
+                row->pages = sub_floored(charge->reserved_pages, row->used_pages);
                 row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
-                maker->unknown_left -= row->pages;
+                maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
         }
 }
 
