@@ -1366,23 +1366,27 @@ static const DemandOption *find_fitting(const World *world, Books *books, size_t
         return NULL;
 }
 
-/* The option of which the instance has a part that stays; NULL: none. */
+/* The option of which the instance has a part that stays; NULL: none. What was reserved since its unit started is not part
+ * of what the unit has. */
 static const DemandOption *part_before(const World *world, const PlanInstance *planned) {
         const DemandInstance *demand = planned->demand;
-        const LedgerInstance *before = past_of(world, planned);
-        uint64_t pages = 0;
+        const LedgerHold *hold = planned->hold;
+        const LedgerInstance *had = past_of(world, planned);
+        const DemandOption *option = NULL;
 
-        if (!before || is_released(world, planned) || demand->config->shortage != SHORTAGE_DEGRADE)
-                return NULL;
-        VEC_FOREACH(grant, &before->grants)
-                pages += grant->pages;
-        for (size_t o = 0; o < demand->n_options; o++)
+        for (size_t o = 0; o < demand->n_options && !option; o++)
                 if (is_same_as_before(world, planned, &demand->options[o]))
-                        return (o == 0 || is_held(world, planned)) && pages > 0 &&
-                                               pages < demand->options[o].pages
-                                       ? &demand->options[o]
-                                       : NULL;
-        return NULL;
+                        option = &demand->options[o];
+        if (!had || !option || is_released(world, planned) ||
+            demand->config->shortage != SHORTAGE_DEGRADE ||
+            (option != demand->options && !is_held(world, planned)))
+                return NULL;
+        if (hold && hold->granted.page_size_bytes == option->page_size_bytes &&
+            hold->granted.pages_wanted == option->pages)
+                had = &hold->granted;
+        uint64_t pages = VEC_SUM(grant, &had->grants, grant->pages);
+
+        return pages > 0 && pages < option->pages ? option : NULL;
 }
 
 /* The pages that each instance keeps of its part, by node. */
