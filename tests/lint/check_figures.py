@@ -23,7 +23,7 @@ LIMITS = {
     "lines of src/": 56_942,
     "lines linked into hugepland": 23_562,
     "lines linked into hugeplan-generator": 4_919,
-    "lines of tests/ and scripts/": 64_845,
+    "lines of tests/ and scripts/": 64_846,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
