@@ -153,7 +153,7 @@ uint64_t text_fold(uint64_t hash, const char *string) {
 }
 
 bool text_starts_with(const char *string, const char *prefix) {
-        return strncmp(string, prefix, strlen(prefix)) == 0;
+        return (!*prefix || *string == *prefix) && strncmp(string, prefix, strlen(prefix)) == 0;
 }
 
 bool text_ends_with(const char *string, const char *suffix) {

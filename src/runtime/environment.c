@@ -18,8 +18,7 @@ void environment_reduce(char **environment) {
 
         for (char **from = environment; *from; from++)
                 if (ARRAY_FIND(name, names, ARRAY_LEN(names),
-                               **from == **name && text_starts_with(*from, *name) &&
-                                       (*from)[strlen(*name)] == '='))
+                               text_starts_with(*from, *name) && (*from)[strlen(*name)] == '='))
                         *to++ = *from;
         *to = NULL;
 }
