@@ -52,8 +52,8 @@ int probe_node_memory(const Root *root, const Topology *topology, Node *node) {
  * its pool, unless all free pages are reserved: then memory_failure() fails, the page still counts as free, and the last
  * process that touches its reserved memory is killed. Which failures were in huge pages is not known: all count. The file
  * exists since Linux 6.3. */
-static uint64_t read_unusable_pages(const Root *root, const Topology *topology, unsigned node) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+static uint64_t read_unusable_pages(const Root *root, Arena *arena, const Topology *topology,
+                                    unsigned node) {
         uint64_t pages = 0;
 
         if (topology->failed_bytes > 0 && topology->is_numa)
@@ -87,7 +87,8 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                 if (file->count == &pool.surplus_pages && pool.total_pages == 0)
                         break;
         }
-        pool.free_pages = sub_floored(pool.free_pages, read_unusable_pages(root, topology, node));
+        pool.free_pages =
+                sub_floored(pool.free_pages, read_unusable_pages(root, arena, topology, node));
         *ret = pool;
         return 0;
 }
@@ -370,6 +371,7 @@ Topology *probe_topology_again(const Root *root, Arena *arena, const Config *con
                                const Topology *known) {
         Topology *topology = arena_memdup(arena, known, sizeof(*known));
         Probe probe = {root, arena, topology};
+        /* KNOWN may be freed first. */
         const char **const strings[] = {
                 &topology->thp_shmem_enabled, &topology->thp_defrag,
                 &topology->thp_max_ptes_none, &topology->kernel_command_line,

@@ -48,15 +48,12 @@ int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         BootGuard *guard = ARENA_NEW(arena, BootGuard);
         const char *lost;
-        char *text = NULL;
+        char *text = arena_strdup(arena, "");
         size_t size = 0;
 
-        /* A larger file is not hugeplan's. */
-        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) ==
-            -EFBIG) {
-                text = arena_strdup(arena, "?");
+        /* A larger file is not hugeplan's: it counts as one whose text is no count. */
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) == -EFBIG)
                 size = 1;
-        }
         boot_count_parse(arena, text, size, guard);
         if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &text, NULL) == 0)
                 guard->proven = ledger_parse(arena, text, "", &lost);
