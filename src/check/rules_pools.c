@@ -191,6 +191,7 @@ static void find_others(RuleRun *run) {
                 uint64_t wanted = wanted_pages(run, size_bytes);
                 uint64_t pool = ARRAY_SUM(each, plan->pools, plan->n_pools,
                                           each->page_size_bytes == size_bytes ? each->to_pages : 0);
+                bool has_process = user->unit || user->pid > 0;
                 /* The planned pool is too small for these pages and those of the instances. */
                 bool is_taking = wanted > 0 && add_saturated(wanted, kept) > pool;
 
@@ -202,8 +203,8 @@ static void find_others(RuleRun *run) {
                                       : instance->planned->page_size_bytes == size_bytes))
                         continue;
                 if (run->row->kind == RULE_HUGETLB_UNLIMITED) {
-                        if (is_limiting && (user->unit || user->pid > 0) && !user->is_limited &&
-                            kept > 0 && wanted > 0 && !is_taking)
+                        if (is_limiting && has_process && !user->is_limited && kept > 0 &&
+                            wanted > 0 && !is_taking)
                                 rule_report(
                                         run, (Diag){},
                                         "describe it in /etc/hugeplan.d with its Unit=, so that "
@@ -213,7 +214,7 @@ static void find_others(RuleRun *run) {
                 } else if (is_taking) {
                         rule_report(
                                 run, (Diag){},
-                                user->unit || user->pid > 0
+                                has_process
                                         ? "describe it in /etc/hugeplan.d with its Unit=, or disable "
                                           "huge pages in its settings"
                                         : "remove what is not needed any more: see 'ipcs -m', and the "

@@ -59,8 +59,8 @@ static void on_alive(void *userdata) {
 
 /* ---- what is so ---- */
 
-/* During the start the configuration was read just now. Later the files that were read last are current most of the time: a
- * file that hugepland writes (.boots, a learned size) changes the directory of the configuration in force. */
+/* During the start the configuration was read just now. Later the files that were read last are current most of the
+ * time: a file that hugepland writes (.boots, a learned size) changes the directory of the configuration in force. */
 const Config *manager_files(Manager *manager) {
         const Config *in_force = keeper_config(manager->keeper);
         Files *files = &manager->files;

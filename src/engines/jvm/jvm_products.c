@@ -149,8 +149,7 @@ static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile
                 candidate->title = "Java with large pages";
         else if (product)
                 candidate->title = product->title;
-        candidate->is_guess = candidate->is_guess ||
-                              (unit && (!product || text_equals(program, "startup.sh")));
+        candidate->is_guess = unit && (!product || text_equals(program, "startup.sh"));
 }
 
 const EngineFinder finder_jvm = {.is_process = is_process, .describe = describe};
