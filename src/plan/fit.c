@@ -36,7 +36,7 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
         const SizeQuestion question = {arena, engine, formula, settings, page_size_bytes};
         /* The pages hold the memory itself, so no larger value can fit. */
         uint64_t least = 0, most = mul_saturated(pages, page_size_bytes) / MIB + 1;
-        Fit fit = {.setting = engine->memory_setting};
+        Fit fit = {};
         const char *wrong;
 
         if (!engine->memory_setting)

@@ -7,8 +7,7 @@
 #include "plan/plan.h"
 
 typedef struct Fit {
-        const char *setting; /* "shared_buffers" */
-        const char *value;   /* as the product writes it: "2047MB" */
+        const char *value; /* as the product writes it: "2047MB" */
         uint64_t value_bytes;
         Sizing sizing; /* of that value: at most the given pages */
 } Fit;

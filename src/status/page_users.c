@@ -468,7 +468,6 @@ PageUsers *page_users_make(Arena *arena, const PageUsersInput *input) {
         PageUsers *page_users = ARENA_NEW(arena, PageUsers);
         Maker maker = {.arena = arena, .input = input, .made = page_users};
 
-        page_users->is_complete = input->is_complete;
         ARRAY_FOREACH(process, input->processes, input->n_processes)
                 VEC_FOREACH(mapping, &process->mappings)
                         if (mapping->device > 0 && mapping->page_size_bytes > 0 &&

@@ -41,8 +41,6 @@ typedef struct PageUsers {
         /* The pages that the rows account for, by size. A segment shared by several rows counts once, so the total may
          * be less than the sum of the rows. */
         PageCounts held;
-        /* All processes could be read: pages in no row are used by no living process. */
-        bool is_complete;
 } PageUsers;
 
 typedef struct PageUsersInput {
@@ -52,7 +50,7 @@ typedef struct PageUsersInput {
         const UnitCharge *charges;
         size_t n_charges;
         const char *segments; /* /proc/sysvipc/shm; NULL: not known */
-        bool is_complete;
+        bool is_complete;     /* all processes could be read */
 } PageUsersInput;
 
 /* Returns the rows. If the input is complete, pages that no process accounts for get rows of their own: one for each

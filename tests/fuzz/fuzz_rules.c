@@ -180,7 +180,7 @@ FUZZ(arena, data, size) {
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,
-                .page_users = &(PageUsers){.is_complete = true},
+                .page_users = &(PageUsers){},
                 .setting_sources = setting_sources,
         };
         Findings findings = rules_judge(arena, &input, &problems);

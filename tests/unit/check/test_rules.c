@@ -97,7 +97,6 @@ static PageUsers *case_page_users(Arena *arena, const Case *c) {
         const char *rest = c->held;
         uint64_t pages;
 
-        page_users->is_complete = true;
         if (!rest)
                 return page_users;
         const char *unit = text_next_word(arena, &rest, " ");

@@ -56,7 +56,6 @@ TEST(other_settings) {
         assert_null(fit_setting(arena, engine, engine_formula(engine), &many, 2 * MIB, 2000,
                                 &with_many));
         assert_true(with_many.value_bytes + 300 * MIB < with_few.value_bytes);
-        assert_text(with_few.setting, "shared_buffers");
         assert_text(with_few.value,
                     arena_printf(arena, "%" PRIu64 "MB", with_few.value_bytes / MIB));
 }
