@@ -25,9 +25,9 @@
 
 /* Logs to the kernel log, because no other log exists this early; on a terminal, and for a captured host, to standard
  * error. ROOT is NULL if it could not be opened. */
-static void say(const Root *root, int level, const char *format, ...) PRINTF_LIKE(3, 4);
+static void say(const Root *root, const char *format, ...) PRINTF_LIKE(2, 3);
 
-static void say(const Root *root, int level, const char *format, ...) {
+static void say(const Root *root, const char *format, ...) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_captured = root && !root_is_host(root);
         va_list arguments;
@@ -45,7 +45,7 @@ static void say(const Root *root, int level, const char *format, ...) {
                 return;
         }
         const char *line = arena_printf(arena, "<%d>hugeplan-generator[%d]: %s\n",
-                                        level | LOG_DAEMON, (int) getpid(), text);
+                                        LOG_ERR | LOG_DAEMON, (int) getpid(), text);
 
         /* A record is a single write; its failure cannot be logged anywhere. */
         (void) !write(fd, line, strlen(line));
@@ -80,7 +80,7 @@ static int add_want(Arena *arena, const Root *root, const Root *output, const ch
         int r = root_add_link(output, arena_printf(arena, "%s.wants", target), unit, path);
 
         if (r < 0)
-                say(root, LOG_ERR, "cannot enable %s at boot: %s", unit, strerror(-r));
+                say(root, "cannot enable %s at boot: %s", unit, strerror(-r));
         return r;
 }
 
@@ -134,17 +134,16 @@ static int generate(const Root *root, const Root *output, const char *late) {
         bool is_done = wanted.fault.error == 0 && !wanted.config->is_incomplete;
 
         if (wanted.fault.error < 0)
-                say(root, LOG_ERR, "%s cannot be read: %s", wanted.fault.path,
+                say(root, "%s cannot be read: %s", wanted.fault.path,
                     strerror(-wanted.fault.error));
         if (!is_done)
-                say(root, LOG_ERR,
-                    "some units may not wait for their huge pages; when this can be "
-                    "read, run: systemctl daemon-reload");
+                say(root, "some units may not wait for their huge pages; when this can be "
+                          "read, run: systemctl daemon-reload");
 
         /* Mistakes are also logged here, because the daemon may not start. */
         VEC_FOREACH(problem, &wanted.config->problems.list)
                 if (problem->severity == SEVERITY_ERROR)
-                        say(root, LOG_ERR, "%s", diag_format(arena, problem));
+                        say(root, "%s", diag_format(arena, problem));
         if (wanted.daemon)
                 is_done = add_want(arena, root, output, NAME_EARLY_TARGET, NAME_UNIT,
                                    wanted.daemon) == 0 &&
@@ -154,8 +153,7 @@ static int generate(const Root *root, const Root *output, const char *late) {
                 int r = root_add_file(output, directory, NAME_DROPIN, dropin->text);
 
                 if (r < 0)
-                        say(root, LOG_ERR, "cannot write /%s/" NAME_DROPIN ": %s", directory,
-                            strerror(-r));
+                        say(root, "cannot write /%s/" NAME_DROPIN ": %s", directory, strerror(-r));
                 is_done = r == 0 && is_done;
         }
         VEC_FOREACH(unit, &wanted.mounts) {
@@ -164,7 +162,7 @@ static int generate(const Root *root, const Root *output, const char *late) {
                 if (r == 0)
                         r = root_add_file(mounts, ".", unit->name, unit->text);
                 if (r < 0)
-                        say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                        say(root, "cannot write %s: %s", unit->name, strerror(-r));
                 else
                         r = add_want(arena, root, mounts, NAME_BOOT_TARGET, unit->name,
                                      arena_printf(arena, "../%s", unit->name));
@@ -206,7 +204,7 @@ int main(int argc, char **argv) {
         if (r < 0) {
                 /* A directory that is not the host's root has no kernel log. */
                 if (text_equals(root_name, "/"))
-                        say(NULL, LOG_ERR, "cannot open /: %s", strerror(-r));
+                        say(NULL, "cannot open /: %s", strerror(-r));
                 else
                         fprintf(stderr, "hugeplan-generator: cannot open %s: %s\n", root_name,
                                 strerror(-r));
@@ -218,7 +216,7 @@ int main(int argc, char **argv) {
                 return EXIT_DONE;
         r = root_open(argv[first], &output);
         if (r < 0) {
-                say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
+                say(root, "cannot open %s: %s", argv[first], strerror(-r));
                 return EXIT_FAILED;
         }
         return generate(root, output, argv[argc - 1]);
