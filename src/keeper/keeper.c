@@ -256,8 +256,7 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
 
         /* The new plan starts from the changed pools and no longer shows the difference, so the drift is remembered
          * until a round has repaired it. */
-        is_drifted = is_drifted ||
-                     moves_have_lost_pages(&keeper->moves, keeper->known.look->topology) ||
+        is_drifted = is_drifted || keeper_has_lost_pages(keeper) ||
                      (keeper->drift.is_left && is_anything_left);
         keeper->drift.is_left = is_drifted;
         bool is_to_repair = is_drifted && keeper->asked.config->host.on_drift == DRIFT_REPAIR;

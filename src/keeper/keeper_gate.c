@@ -108,8 +108,7 @@ static Look *look_now(const Keeper *keeper, GateView *view) {
 /* With OnDrift=report a round must not revert external changes. Without such changes it may reserve pages as usual. */
 static bool may_write(const Keeper *keeper) {
         return keeper->asked.config->host.on_drift == DRIFT_REPAIR ||
-               !(keeper->drift.is_left ||
-                 moves_have_lost_pages(&keeper->moves, keeper->known.look->topology));
+               !(keeper->drift.is_left || keeper_has_lost_pages(keeper));
 }
 
 void keeper_begin_gate(Keeper *keeper, Gate *gate) {

@@ -60,8 +60,7 @@ static bool is_overtaken(const Plan *plan, const Status *status) {
 static Status *judge_overtaken(const Keeper *keeper, Arena *arena, Look *now,
                                const LookInput *input, StatusInput *judged, Status *status) {
         /* A pool that was lowered externally is repaired later, when no more changes follow. */
-        if (keeper->drift.is_left ||
-            moves_have_lost_pages(&keeper->moves, keeper->known.look->topology))
+        if (keeper->drift.is_left || keeper_has_lost_pages(keeper))
                 return status;
         look_complete(arena, input, now);
         if (now->fault.error < 0 || plan_count_changed(now->plan) == 0)

@@ -33,9 +33,10 @@ void moves_note_lowered(Moves *moves, const Drift *drift) {
         move->is_lowered = true;
 }
 
-bool moves_have_lost_pages(const Moves *moves, const Topology *topology) {
-        VEC_FOREACH(move, &moves->list) {
-                const Pool *pool = topology_pool(topology, move->node, move->page_size_bytes);
+bool keeper_has_lost_pages(const Keeper *keeper) {
+        VEC_FOREACH(move, &keeper->moves.list) {
+                const Pool *pool = topology_pool(keeper->known.look->topology, move->node,
+                                                 move->page_size_bytes);
 
                 if (move->is_lowered &&
                     (!pool || pool_persistent_pages(pool) < move->lowered_pages))

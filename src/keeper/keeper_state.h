@@ -219,7 +219,7 @@ void keeper_report_moves(Keeper *keeper);
 void moves_note_lowered(Moves *moves, const Drift *drift);
 
 /* Whether a pool is still below the size that it was lowered from, and no round has begun since. */
-bool moves_have_lost_pages(const Moves *moves, const Topology *topology);
+bool keeper_has_lost_pages(const Keeper *keeper);
 
 /* ---- keeper_gate.c ---- */
 
