@@ -911,9 +911,11 @@ def test_nagios(host: Host, fixture: str = "one-node") -> None:
     check(done.returncode == 2 and done.stdout.startswith("HUGEPLAN CRITICAL - 1 of 2 ready; large "), done.stdout)
     done = host.ctl("status", "--nagios", "pg")
     check(done.returncode == 0 and "large" not in done.stdout, done.stdout)
-    done = host.ctl("metrics", str(host.path("metrics/hugeplan.prom")).removeprefix(str(host.root)))
-    check(done.returncode == 0 and done.stdout == "", done.stdout + done.stderr)
     written = host.path("metrics/hugeplan.prom")
+    check(host.ctl("metrics", str(written)).returncode == 1 and not written.parent.exists(), "no directory is made")
+    written.parent.mkdir()
+    done = host.ctl("metrics", str(written))
+    check(done.returncode == 0 and done.stdout == "", done.stdout + done.stderr)
     check([path.name for path in written.parent.iterdir()] == [written.name], "no draft of the file is left behind")
     check("hugeplan_daemon_reached 1\n" in written.read_text() and written.read_text().endswith("# EOF\n"),
           written.read_text())

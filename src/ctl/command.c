@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *absolute_path(const Command *command, const char *path) {
@@ -105,10 +106,33 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
                            text_string(&text));
 }
 
-int write_output(const Command *command, const char *path, const char *text) {
-        int r = root_write_file(command->root, absolute_path(command, path), text);
+/* Returns why PATH may not be written, or NULL. A device, link or directory is not replaced: root would otherwise replace
+ * /dev/stdout by a file. A missing directory is not made, because its name is probably misspelt. */
+static const char *find_unwritable(Arena *arena, const char *path) {
+        const char *name = text_base_name(path);
+        const char *directory = name == path ? "." : arena_strdup_to(arena, path, name);
+        struct stat st;
 
-        return r < 0 ? log_failure(EXIT_FAILED, "%s cannot be written: %s", path, strerror(-r))
+        if (!*name)
+                return "it is the name of a directory";
+        if (lstat(path, &st) == 0)
+                return S_ISREG(st.st_mode) ? NULL : "it is not a regular file";
+        return errno != ENOENT || stat(directory, &st) < 0 ? strerror(errno) : NULL;
+}
+
+int write_output(const Command *command, const char *path, const char *text) {
+        CLEANUP(root_freep) Root *host = NULL;
+        Command here = *command;
+        const char *wrong = find_unwritable(command->arena, path);
+        int r = wrong ? 0 : root_open("/", &host);
+
+        here.root = host;
+        if (host)
+                r = root_write_file(host, absolute_path(&here, path), text);
+        if (r < 0)
+                wrong = strerror(-r);
+        return wrong ? log_failure(EXIT_FAILED, "%s is not written: %s; name another file", path,
+                                   wrong)
                      : EXIT_DONE;
 }
 

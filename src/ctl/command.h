@@ -83,7 +83,7 @@ int log_failure(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Prints "no instance is called 'x'; there are: a, b" to standard error. Returns EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
 
-/* Writes a file that the user names, atomically. Returns an exit code. */
+/* Writes a file of the user's host, atomically, even if another host is reported. Returns an exit code. */
 int write_output(const Command *command, const char *path, const char *text);
 
 /* Returns why hugeplan does nothing on this host (hugeplan.service and the generator have the same conditions), or NULL:

@@ -12,27 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-/* Returns whether PATH may be written. A device, link or directory is not replaced: root would otherwise replace
- * /dev/stdout by a page. A missing directory is not made, because its name is probably misspelt. */
-static bool may_write(Arena *arena, const char *path) {
-        const char *name = text_base_name(path), *wrong = NULL;
-        const char *directory = name == path ? "." : arena_strdup_to(arena, path, name);
-        struct stat st;
-
-        if (!*name)
-                wrong = "it is the name of a directory";
-        else if (lstat(path, &st) == 0)
-                wrong = S_ISREG(st.st_mode) ? NULL : "it is not a regular file";
-        else if (errno != ENOENT || stat(directory, &st) < 0)
-                wrong = strerror(errno);
-        if (wrong)
-                log_line(LOG_ERR, "%s is not written: %s; name another file", path, wrong);
-        return !wrong;
-}
 
 static Report *look_at_all(Command *command) {
         Arena *arena = command->arena;
@@ -62,8 +42,8 @@ static Report *look_at_all(Command *command) {
         return report;
 }
 
-/* Prints the page, or writes it to PATH. The template (the installed one, or the user's) and the page are files of the
- * user's host, even if another host is reported. */
+/* Prints the page, or writes it to PATH. The template (the installed one, or the user's) is a file of the user's host,
+ * even if another host is reported. */
 static int print_page(const Command *command, const char *path, const json_t *report) {
         enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
         CLEANUP(root_freep) Root *host = NULL;
@@ -91,7 +71,7 @@ static int print_page(const Command *command, const char *path, const json_t *re
                         "id=\"report\">",
                         from);
         if (path)
-                return write_output(&here, path, page);
+                return write_output(command, path, page);
         return fputs(page, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -100,8 +80,6 @@ int verb_report(Command *command) {
 
         if (path && command->json != JSON_OFF)
                 return log_failure(EXIT_USAGE, "--json goes to standard output; name no file");
-        if (path && !may_write(command->arena, path))
-                return EXIT_FAILED;
         command->n_arguments = 0; /* the argument names no instance */
         json_t *report = report_to_json(command->arena, look_at_all(command));
 
