@@ -439,9 +439,10 @@ int verb_size(Command *command) {
                 return size_of_instance(command);
         if (engine)
                 return size_of_engine(command, engine);
-        return log_failure(EXIT_USAGE,
-                           "%s, and no instance of that name; 'hugeplanctl size' lists the engines",
-                           engine_refuse(command->arena, name));
+        return log_failure(EXIT_USAGE, "%s%s; 'hugeplanctl size' lists the engines",
+                           engine_refuse(command->arena, name),
+                           has_settings ? ", and these options need one"
+                                        : ", and no instance of that name");
 }
 
 /* ---- explain ---- */

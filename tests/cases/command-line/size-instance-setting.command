@@ -1,0 +1,1 @@
+size pg -c shared_buffers=3GB
