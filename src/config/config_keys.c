@@ -110,13 +110,14 @@ static const uint64_t keep_free_min_hundredths = 100;
 
 static const char *set_amount(KeyTarget *target, const ConfigKey *key, const char *value) {
         Amount amount = {.is_share = text_ends_with(value, "%")};
-        int r = amount.is_share ? parse_percent_hundredths(value, &amount.hundredths)
-                                : parse_size_bytes(value, &amount.bytes);
+        const char *wrong = !amount.is_share ? parse_size(target, value, &amount.bytes)
+                            : parse_percent_hundredths(value, &amount.hundredths) < 0
+                                    ? refuse(target, value)
+                                    : NULL;
 
-        if (r < 0)
-                return refuse(target, value);
-        *(Amount *) member_of(target, key) = amount;
-        return NULL;
+        if (!wrong)
+                *(Amount *) member_of(target, key) = amount;
+        return wrong;
 }
 
 static const char *set_keep_free(KeyTarget *target, const ConfigKey *key, const char *value) {
@@ -311,13 +312,14 @@ static const char *set_priority(KeyTarget *target, const ConfigKey *key UNUSED, 
 
 /* The value is kept as unit files need it: in plain bytes, because systemd accepts fewer notations of a size. */
 static const char *set_memory_lock(KeyTarget *target, const ConfigKey *key, const char *value) {
-        uint64_t bytes;
+        uint64_t bytes = 0;
 
         if (TEXT_IS_ANY(value, "auto", "infinity", "no"))
                 return set_text(target, key, value);
-        if (parse_size_bytes(value, &bytes) < 0)
-                return refuse(target, value);
-        return set_text(target, key, arena_printf(target->arena, "%" PRIu64, bytes));
+        const char *wrong = parse_size(target, value, &bytes);
+
+        return wrong ? wrong
+                     : set_text(target, key, arena_printf(target->arena, "%" PRIu64, bytes));
 }
 
 static const char *set_mount(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
