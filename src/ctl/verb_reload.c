@@ -92,17 +92,17 @@ static int change(Command *command, const char *method, json_t *parameters,
         return EXIT_DONE;
 }
 
-static int fail_change(const DaemonReply *reply, const char *denied) {
-        if (text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED))
-                return log_failure(EXIT_FAILED, "%s", denied);
-        return log_failure(EXIT_FAILED, "hugepland answers %s", reply->error);
+static int fail_change(const DaemonReply *reply) {
+        return text_equals(reply->error, VARLINK_ERROR_PERMISSION_DENIED)
+                       ? log_failure(EXIT_FAILED, "only root may do this")
+                       : log_failure(EXIT_FAILED, "hugepland answers %s", reply->error);
 }
 
 static int fail_reload(Command *command, const DaemonReply *reply) {
         bool is_refused = text_equals(reply->error, MANAGER_ERROR_RELOAD_REFUSED);
 
         if (!is_refused && !text_equals(reply->error, MANAGER_ERROR_CONFIG_INVALID))
-                return fail_change(reply, "only root may reload hugeplan");
+                return fail_change(reply);
         Diags problems =
                 problems_from_json(command->arena, json_object_get(reply->parameters, "problems"));
 
@@ -145,7 +145,7 @@ int verb_release(Command *command) {
                 return code;
         return text_equals(reply.error, MANAGER_ERROR_NO_SUCH_INSTANCE)
                        ? fail_no_instance(command, name, read_config(command))
-                       : fail_change(&reply, "only root may release pages");
+                       : fail_change(&reply);
 }
 
 /* ---- plan ---- */

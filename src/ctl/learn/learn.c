@@ -19,6 +19,7 @@
 #include "inspect/pages/server_look.h"
 #include "inspect/process_files.h"
 #include "ipc/manager_interface.h"
+#include "ipc/varlink_call.h"
 #include "model/exit_code.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
@@ -233,6 +234,8 @@ static const char *keep(Command *command, const Lesson *lesson, const Learned *l
                                       learned_to_json(learned)),
                             timeout_usec, &reply);
 
+        if (text_equals(reply.error, VARLINK_ERROR_PERMISSION_DENIED))
+                return "only root may store it";
         if (r >= 0)
                 return reply.error ? arena_printf(arena, "hugepland does not accept it: %s",
                                                   reply.error)
