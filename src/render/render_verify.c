@@ -117,7 +117,7 @@ char *render_proofs(Arena *arena, const Proofs *proofs, bool has_details,
         /* Fall backs and deviations, in the order of the table. */
         VEC_FOREACH(proof, &proofs->list) {
                 proof_add_problems(proof, SEVERITY_ERROR, &problems);
-                if (!has_details)
+                if (!has_details || !proof->look->is_running)
                         continue;
                 text_add(&text, "\n");
                 add_tables(&text, proof, options);
