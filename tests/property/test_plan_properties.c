@@ -849,7 +849,7 @@ static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k
 static void keep_unitless(const World *world, Books *books, size_t k, const Promise *row) {
         const LedgerInstance *before = ledger_instance(world->ledger, row->unitless);
         size_t n = (size_t) (plan_find(world->plan, row->unitless) - world->plan->instances);
-        uint64_t left = MIN(row->granted_pages, promises_all_unitless_pages(&world->promises[k]));
+        uint64_t left = MIN(row->granted_pages, world->promises[k].all_unitless_pages);
 
         VEC_FOREACH(hold, &world->ledger->holds)
                 if (hold->is_tentative && text_equals(hold->granted.name, row->unitless))
@@ -1793,9 +1793,9 @@ static bool loses_unitless(const World *world) {
                         for (size_t i = 0; planned && i < world->topology->n_nodes; i++)
                                 if (row->used[i] > planned_on(world, planned, i, k))
                                         return true;
-                        if (planned && MIN(row->granted_pages,
-                                           promises_all_unitless_pages(&world->promises[k])) >
-                                               planned->pages_granted)
+                        if (planned &&
+                            MIN(row->granted_pages, world->promises[k].all_unitless_pages) >
+                                    planned->pages_granted)
                                 return true;
                 }
         return false;

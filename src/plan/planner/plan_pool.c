@@ -131,9 +131,9 @@ static const PlanInstance *find_owner(const Plan *plan, const LedgerHold *hold) 
 static void keep_unitless(Planner *planner, size_t k, const Promise *row) {
         const char *instance = row->unitless ? row->unitless : row->mount_of;
         uint64_t page_size_bytes = planner->input->topology->page_sizes[k].bytes;
-        uint64_t left = row->unitless ? MIN(row->granted_pages,
-                                            promises_all_unitless_pages(&planner->promises[k]))
-                                      : row->used_pages + row->pages + row->likely_pages;
+        uint64_t left = row->unitless
+                                ? MIN(row->granted_pages, planner->promises[k].all_unitless_pages)
+                                : row->used_pages + row->pages + row->likely_pages;
         const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
 
         if (!before || VEC_ANY(hold, &planner->input->ledger->holds,

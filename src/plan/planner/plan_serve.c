@@ -328,7 +328,7 @@ static void serve_all(Planner *planner) {
 /* Records the pages that instances without a unit may have and are granted no more. */
 static void note_left(const Planner *planner, const Promises *promises) {
         uint64_t bytes = promises->topology->page_sizes[promises->size].bytes;
-        uint64_t left = promises->left_pages, all = promises_all_unitless_pages(promises);
+        uint64_t left = promises->left_pages, all = promises->all_unitless_pages;
 
         VEC_FOREACH(row, &promises->list) {
                 const PlanInstance *instance = plan_find(planner->plan, row->unitless);

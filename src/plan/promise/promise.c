@@ -288,6 +288,11 @@ static void leave(Maker *maker, const LedgerInstance *granted, uint64_t pages) {
 static void leave_all(Maker *maker) {
         /* The pages that came into use since the last plan, or are promised, and are not attributed yet. */
         uint64_t most = maker->promised_left;
+
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
+                most += sub_floored(maker->used_left[i], maker->others_before[i]);
+        if (most == 0)
+                return;
         /* The holds of this page size without a unit, by instance. */
         const Index *holds =
                 INDEX_OF(maker->arena, hold, maker->holds->items, maker->holds->n,
@@ -295,8 +300,6 @@ static void leave_all(Maker *maker) {
                                  ? NULL
                                  : hold->granted.name);
 
-        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
-                most += sub_floored(maker->used_left[i], maker->others_before[i]);
         VEC_FOREACH(left, &maker->ledger->left)
                 if (left->page_size_bytes == maker->page_size_bytes)
                         leave(maker, NULL, left->pages);
@@ -425,6 +428,8 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         }
         promises.unknown_pages += maker.unknown_left + promises.others_promised_pages;
         estimate_uncounted(&maker);
+        promises.all_unitless_pages = VEC_SUM(
+                row, &promises.list, row->unitless ? row->used_pages + row->likely_pages : 0);
         promises.uncounted_used = maker.used_left;
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 /* Counts from different moments make pages of units look like others'. */
@@ -433,11 +438,6 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                 promises.others_used[i] += maker.used_left[i];
         }
         return promises;
-}
-
-uint64_t promises_all_unitless_pages(const Promises *promises) {
-        return VEC_SUM(row, &promises->list,
-                       row->unitless ? row->used_pages + row->likely_pages : 0);
 }
 
 uint64_t promises_unitless_pages(const Promises *promises, const char *instance) {

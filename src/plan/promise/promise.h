@@ -49,9 +49,11 @@ typedef struct Promises {
         uint64_t *others_used;          /* in use by no one in the list */
         uint64_t *uncounted_used;       /* of these, in use by processes that nothing counts */
         uint64_t left_pages; /* promised to others: likely of instances removed or changed */
-        Index *by_unit;      /* the rows of units */
-        Index *by_instance;  /* rows of instances without a known unit, and of their mounts */
-        Index *mounts;       /* mounts of this page size, by instance */
+        /* promises_unitless_pages() of all instances: which of them has the pages is decided by name only */
+        uint64_t all_unitless_pages;
+        Index *by_unit;     /* the rows of units */
+        Index *by_instance; /* rows of instances without a known unit, and of their mounts */
+        Index *mounts;      /* mounts of this page size, by instance */
 } Promises;
 
 /* HOLDS: what running units were started with and, without a unit, what is reserved for instances that have none.
@@ -69,7 +71,3 @@ Promise *promises_find(const Promises *promises, const char *unit);
 
 /* Returns the pages that an instance without a unit likely uses, or was promised, already. */
 uint64_t promises_unitless_pages(const Promises *promises, const char *instance);
-
-/* Returns promises_unitless_pages() of all such instances together: which of them has the pages is decided by name
- * only. */
-uint64_t promises_all_unitless_pages(const Promises *promises);
