@@ -82,43 +82,44 @@ static PagesByNode nodes_from_row(Arena *arena, const char *words) {
         PagesByNode nodes = {};
         NodePages pages;
 
-        TEXT_FOREACH(word, arena, words, " ")
+        TEXT_FOREACH(word, arena, words, ",")
                 if (process_parse_node_pages(arena, word, &pages))
                         *vec_push(arena, &nodes) = pages;
         return nodes;
 }
 
-/* Reads what instance_to_row() has made. */
-static bool instance_from_row(Arena *arena, const char *row, StatusInstance *ret) {
-        enum { N_ALL = 6, N_OF_UNIT = 11, N_UNTIL = 14 };
-        char *rest = row ? arena_strdup(arena, row) : NULL, *word, *words[N_UNTIL];
+/* Reads what add_row() has made, and splits ROW. */
+static bool instance_from_row(Arena *arena, char *row, StatusInstance *ret) {
+        enum { N_ALL = 5, N_OF_UNIT = 12 };
+        char *name = strsep(&row, "\t"), *rest = row ? text_printable(arena, row) : NULL;
+        char *words[N_OF_UNIT];
+        StatusHold until = {};
         size_t n = 0;
 
-        while (n < N_UNTIL && (word = strsep(&rest, "\t")))
-                words[n++] = text_printable(arena, word);
-        if (n < N_ALL || verdict_from_name(words[1], &ret->verdict) < 0 ||
-            parse_u64(words[2], &ret->page_size_bytes) < 0 ||
-            parse_u64(words[3], &ret->pages_wanted) < 0 ||
-            parse_u64(words[4], &ret->pages_granted) < 0)
+        while (n < N_OF_UNIT && rest)
+                words[n++] = strsep(&rest, " ");
+        if (n < N_ALL || verdict_from_name(words[0], &ret->verdict) < 0 ||
+            parse_u64(words[1], &ret->page_size_bytes) < 0 ||
+            parse_u64(words[2], &ret->pages_wanted) < 0 ||
+            parse_u64(words[3], &ret->pages_granted) < 0)
                 return false;
-        ret->name = words[0];
-        ret->nodes = nodes_from_row(arena, words[5]);
-        if (n >= N_OF_UNIT) {
-                ret->unit = words[6];
-                ret->engine = words[7];
-                ret->file = words[8];
-                ret->was_let_start = text_equals(words[9], "1");
-                ret->is_counted = text_equals(words[10], "1");
-        }
-        if (n >= N_UNTIL) {
-                StatusHold until = {.instance = ret->name, .unit = ret->unit};
-
-                if (parse_u64(words[11], &until.page_size_bytes) < 0 ||
-                    parse_u64(words[12], &until.pages) < 0)
-                        return false;
-                until.nodes = nodes_from_row(arena, words[13]);
+        ret->name = text_printable(arena, name);
+        ret->nodes = nodes_from_row(arena, words[4]);
+        if (n < N_OF_UNIT)
+                return true;
+        ret->unit = words[5];
+        ret->engine = words[6];
+        ret->was_let_start = text_equals(words[7], "1");
+        ret->is_counted = text_equals(words[8], "1");
+        ret->file = rest;
+        if (parse_u64(words[9], &until.page_size_bytes) < 0 ||
+            parse_u64(words[10], &until.pages) < 0)
+                return false;
+        until.instance = ret->name;
+        until.unit = ret->unit;
+        until.nodes = nodes_from_row(arena, words[11]);
+        if (until.page_size_bytes > 0)
                 ret->until_restart = arena_memdup(arena, &until, sizeof(until));
-        }
         return true;
 }
 
@@ -148,15 +149,16 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         const json_t *host = json_object_get(json, "host");
         const json_t *pools = json_object_get(json, "pools");
         const json_t *instances = json_object_get(json, "instances");
-        const json_t *rows = json_object_get(json, "rows");
         const json_t *problems = json_object_get(json, "problems");
-        const json_t *item;
+        const json_t *rows = json_object_get(json, "rows"), *item;
         Status *status = ARENA_NEW(arena, Status);
         StatusHold hold;
         Attempt attempt;
-        size_t i;
+        char *text = arena_strdup(arena, json_string_value(rows)), *row;
+        size_t i, n_rows = 1;
 
         if (!json_is_array(pools) || !json_is_array(instances) || !json_is_array(problems) ||
+            (rows && !text) ||
             verdict_from_name(text_from_json(arena, host, "verdict"), &status->verdict) < 0)
                 return NULL;
         status->thp = text_from_json(arena, host, "transparentHugePages");
@@ -175,15 +177,15 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                         .owned_pages = count_from_json(item, "owned"),
                         .cover_pages = count_from_json(item, "cover"),
                 };
-        status->instances = ARENA_ARRAY(arena, StatusInstance,
-                                        json_array_size(instances) + json_array_size(rows) + 1);
+        for (row = text; row && *row; row++)
+                n_rows += *row == '\n';
+        status->instances = ARENA_ARRAY(arena, StatusInstance, json_array_size(instances) + n_rows);
         json_array_foreach(instances, i, item)
                 if (status_instance_from_json(arena, item,
                                               &status->instances[status->n_instances++]) < 0)
                         return NULL;
-        json_array_foreach(rows, i, item)
-                if (!instance_from_row(arena, json_string_value(item),
-                                       &status->instances[status->n_instances++]))
+        while ((row = strsep(&text, "\n")) && text)
+                if (!instance_from_row(arena, row, &status->instances[status->n_instances++]))
                         return NULL;
         status->problems = problems_from_json(arena, problems);
         json_array_foreach(json_object_get(json, "reserved"), i, item)

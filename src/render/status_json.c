@@ -41,29 +41,26 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
 }
 
 static void add_nodes(Text *row, const PagesByNode *nodes) {
-        text_add(row, "\t");
         VEC_FOREACH(each, nodes)
-                text_printf(row, "N%u=%" PRIu64 " ", each->node, each->pages);
+                text_printf(row, "N%u=%" PRIu64 ",", each->node, each->pages);
 }
 
-/* Makes a row of the table of all instances, as described at Describe: a tenth of the work of an object. */
-static json_t *instance_to_row(Arena *arena, const StatusInstance *instance) {
-        const StatusHold *until = instance->until_restart;
-        Text row = text_in(arena);
+/* Adds a row of the table of all instances, as described at Describe: a tenth of the work of an object. */
+static void add_row(Text *rows, const StatusInstance *instance) {
+        const StatusHold none = {}, *until = instance->until_restart ?: &none;
 
-        text_printf(&row, "%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64,
-                    text_printable(arena, instance->name), verdict_name(instance->verdict),
+        text_printf(rows, "%s\t%s %" PRIu64 " %" PRIu64 " %" PRIu64 " ",
+                    text_printable(rows->arena, instance->name), verdict_name(instance->verdict),
                     instance->page_size_bytes, instance->pages_wanted, instance->pages_granted);
-        add_nodes(&row, &instance->nodes);
-        if (instance->unit)
-                text_printf(&row, "\t%s\t%s\t%s\t%d\t%d", instance->unit, instance->engine,
-                            text_printable(arena, instance->file), instance->was_let_start,
-                            instance->is_counted);
-        if (instance->unit && until) {
-                text_printf(&row, "\t%" PRIu64 "\t%" PRIu64, until->page_size_bytes, until->pages);
-                add_nodes(&row, &until->nodes);
+        add_nodes(rows, &instance->nodes);
+        if (instance->unit) {
+                text_printf(rows, " %s %s %d %d %" PRIu64 " %" PRIu64 " ", instance->unit,
+                            instance->engine, instance->was_let_start, instance->is_counted,
+                            until->page_size_bytes, until->pages);
+                add_nodes(rows, &until->nodes);
+                text_printf(rows, " %s", text_printable(rows->arena, instance->file));
         }
-        return json_string(row.string);
+        text_add(rows, "\n");
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -104,21 +101,23 @@ json_t *status_to_json(const Status *status, bool is_brief) {
                           count_to_json(part->page_size_bytes), "pages", count_to_json(part->pages),
                           "nodes", id_set_is_empty(&part->nodes) ? NULL : ids_to_json(&part->nodes),
                           "likely", part->is_likely));
+        Text rows = text_in(arena);
+
+        ARRAY_FOREACH(instance, status->instances, is_brief ? status->n_instances : 0)
+                add_row(&rows, instance);
         return json_pack(
-                "{s{ss ss? ss? ss? ss ss*} so so so so so so* so so}", "host", "verdict",
+                "{s{ss ss? ss* ss? ss ss*} so so so so so ss* so so}", "host", "verdict",
                 verdict_name(status->verdict), "transparentHugePages", status->thp, "bootId",
-                status->boot_id && *status->boot_id ? status->boot_id : NULL, "phase",
-                status->phase, "version", HUGEPLAN_VERSION, "configuration", status->fingerprint,
-                "pools", pools, "reserved", reserved, "covers", exposures_to_json(&status->covers),
-                "kept", VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
+                status->boot_id && *status->boot_id && !is_brief ? status->boot_id : NULL, "phase",
+                status->phase, "version", HUGEPLAN_VERSION, "configuration",
+                is_brief ? NULL : status->fingerprint, "pools", pools, "reserved", reserved,
+                "covers", exposures_to_json(&status->covers), "kept",
+                VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
                 ARRAY_TO_JSON(instance, status->instances, is_brief ? 0 : status->n_instances,
                               status_instance_to_json(instance)),
-                "rows",
-                is_brief ? ARRAY_TO_JSON(instance, status->instances, status->n_instances,
-                                         instance_to_row(arena, instance))
-                         : NULL,
-                "problems", problems_to_json(&status->problems), "attempts",
-                VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
+                "rows", rows.string, "problems", problems_to_json(&status->problems), "attempts",
+                ARRAY_TO_JSON(attempt, status->attempts.items, is_brief ? 0 : status->attempts.n,
+                              attempt_to_json(attempt)));
 }
 
 json_t *host_writes_to_json(const HostWrites *writes) {
