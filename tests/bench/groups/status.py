@@ -2,9 +2,9 @@
 """Status, start and gate
 
 `hugeplanctl status` beside hugeadm, which prints the pools only. The floor is a static C program that reads and prints
-every counter of every pool. An empty dynamic C program takes half of hugeadm's time, so what is left for the question, the
-look at the host, the answer and its parsing is little. With 300 instances a third each is the judgement in the daemon, the
-rows that it sends and their parsing, and the table.
+every counter of every pool. With three instances an empty dynamic C program takes 0.58 of hugeadm's time, one that asks the
+daemon and prints the bytes of its answer 0.73, and 0.77 if it is linked with jansson, which is the limit. With 300 instances
+it takes 1.4, and a third each is the judgement in the daemon, the rows that it sends and their parsing, and the table.
 
 A start with nothing to write is that of a daemon that was restarted. A gate is `hugeplanctl wait`, which a database's unit
 runs before its server. Describe and Wait are the Varlink methods behind status and gate; the floor answers with the same
