@@ -47,6 +47,7 @@ def fails() -> None:
     check_equal([instance(name)["verdict"] for name in ("touched", "later")], ["ready", "ready"], "both are ready")
     found = sh("hugeplanctl check").stdout
     check("[memory-errors]" in found and "hugetlb-unlimited" not in found, "check names the cause", found)
+    check("conflict" not in found, "check has nothing to say of hugeplan itself", found)
 
 
 def error(kind: str, frame: int) -> None:
