@@ -18,7 +18,7 @@ TIMES = 3
 # What is no confinement, and would be in the way.
 LEFT_OUT = {"Type", "NotifyAccess", "ExecStart", "ExecReload", "ExecStopPost", "Sockets", "Restart", "RestartSec", "RestartSteps",
             "RestartMaxDelaySec", "WatchdogSec", "TimeoutStartSec", "TimeoutStartFailureMode", "TimeoutStopSec",
-            "OOMScoreAdjust", "LimitNOFILE", "RuntimeDirectory", "RuntimeDirectoryPreserve"}
+            "OOMScoreAdjust", "Slice", "LimitNOFILE", "RuntimeDirectory", "RuntimeDirectoryPreserve"}
 
 
 def measure() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A unit's processes are bound without NUMAPolicy= of the unit: by the service manager's own, or by numactl. The node that
-they are bound to has all of their pages."""
+they are bound to has all of their pages, also if system.slice may not use that node."""
 
 from guestlib import *
 from memory import pages_service
@@ -28,7 +28,7 @@ def files(name: str) -> dict[str, str]:
     return {
         f"/etc/hugeplan.d/{name}.conf": f"[Instance]\nPages={PAGES_OF[name]}\nUnit={name}.service\nPlacement=spread\n",
         f"/etc/systemd/system/{name}.service": (
-            pages_service(f"hold {PAGES_OF[name]}").replace("ExecStart=", f"ExecStart={STARTED_BY[name]}")
+            pages_service(f"hold {PAGES_OF[name]}").replace("ExecStart=", f"Slice=databases.slice\nExecStart={STARTED_BY[name]}")
             + "[Install]\nWantedBy=multi-user.target\n"
         ),
     }
@@ -37,6 +37,7 @@ def files(name: str) -> dict[str, str]:
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
     files={
+        "/etc/systemd/system/system.slice.d/nodes.conf": "[Slice]\nAllowedMemoryNodes=0\n",
         "/etc/systemd/system.conf.d/numa.conf": "[Manager]\nNUMAPolicy=bind\nNUMAMask=0\n",
         **files("plain"),
         **files("behind-numactl"),
