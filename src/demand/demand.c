@@ -56,7 +56,7 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const Instance
                                         arena,
                                         "hugeplan's own cpuset does not contain node %u, so the kernel would reserve no pages there",
                                         id),
-                                "remove AllowedMemoryNodes= from hugeplan.service and the slices above it");
+                                "remove AllowedMemoryNodes= from hugeplan.service");
         }
         return (Reason){};
 }

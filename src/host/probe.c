@@ -319,11 +319,9 @@ static CommitLimit read_commit_limit(const Root *root) {
 }
 
 Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
-        static const char allowed[] = "Mems_allowed_list:";
         CLEANUP(arena_freep) Arena *scratch = arena_new(); /* some files have kilobytes */
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology}, passing = {root, scratch, topology};
-        const char *status = read_text(&passing, PATH_SELF_STATUS);
 
         topology->base_page_bytes = read_base_page(&probe);
         probe_nodes(&probe);
@@ -341,10 +339,8 @@ Topology *probe_topology(const Root *root, Arena *arena, const Config *config) {
                         .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
                 };
         /* The kernel allocates no pages outside the writer's cpuset, contrary to hugetlbpage.rst. */
-        memset(&topology->allowed_nodes, 0xFF, sizeof(topology->allowed_nodes));
-        TEXT_FOREACH(line, scratch, status, "\n")
-                if (text_starts_with(line, allowed))
-                        id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
+        if (!read_id_set(&passing, PATH_OWN_MEMORY_NODES, &topology->allowed_nodes))
+                memset(&topology->allowed_nodes, 0xFF, sizeof(topology->allowed_nodes));
         topology->no_hugetlb_limit = cgroup_limit_judge(root);
         topology->kernel_command_line = probe_text(root, arena, PATH_CMDLINE);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);

@@ -69,7 +69,7 @@ static const struct {
         {"*/tuned/*", READS_REST, "type enabled replace include"},
         {"*/tuned/*", READS_WORD, "main sysctl sysfs vm bootloader"},
         {"/proc/*/status", READS_REST,
-         "Name PPid Uid VmPeak VmSize VmRSS VmPTE RssShmem HugetlbPages Mems_allowed_list"},
+         "Name PPid Uid VmPeak VmSize VmRSS VmPTE RssShmem HugetlbPages"},
         {"*", READS_PATH, ". source"},
         /* Shell keywords, and commands that run other commands. */
         {"*", READS_WORD,

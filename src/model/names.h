@@ -82,6 +82,7 @@
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
 #define PATH_CGROUP_RECLAIM         "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
+#define PATH_OWN_MEMORY_NODES       PATH_CGROUP "/" NAME_UNIT "/cpuset.mems.effective" /* Slice=-.slice */
 #define PATH_SYS                    "/sys"
 #define PATH_PROC                   "/proc"
 #define PATH_PROC_SYS               "/proc/sys/"

@@ -49,7 +49,6 @@ def write_proc(proc: Path, nodes: int) -> None:
     put(proc / "sys/kernel/osrelease", "6.12.0\n")
     put(proc / "sys/kernel/random/boot_id", f"{BOOT_ID}\n")
     put(proc / "self/smaps", "KernelPageSize: 4 kB\n")
-    put(proc / "self/status", f"Mems_allowed_list:\t0-{nodes - 1}\n")
 
 
 def write_sys(sys: Path, nodes: int) -> None:

@@ -14,7 +14,7 @@ static const struct {
 } files[] = {
         {"/proc/meminfo", "MemTotal: 4096 kB\nHugepagesize: 2048 kB\nSwapTotal: 0 kB\n"},
         {"/proc/buddyinfo", "Node 0, zone Normal 1 2 3\n"},
-        {"/proc/self/status", "Mems_allowed_list:\t0\n"},
+        {"/sys/fs/cgroup/hugeplan.service/cpuset.mems.effective", "0\n"},
         {"/proc/cmdline", "quiet\n"},
         {"/proc/sys/kernel/random/boot_id", "boot\n"},
         {"/sys/devices/system/node/possible", "0-1\n"},

@@ -232,13 +232,6 @@ static char *read_buddyinfo(const Where *where) {
 
 /* ---- the process that reads ---- */
 
-/* Has only the line that the probe reads. */
-static char *read_status(const Where *where) {
-        return arena_printf(
-                where->arena, "Mems_allowed_list:\t%s\n",
-                id_set_format(where->arena, &(IdSet){.words = {process_mems(where->process)}}));
-}
-
 static char *escape_spaces(Arena *arena, const char *name) {
         Text text = text_in(arena);
 
@@ -307,7 +300,6 @@ const Attribute kernel_attributes[] = {
         {PATH_COMPACT, NULL, write_compact},
         {PATH_CGROUP_RECLAIM, NULL, write_reclaim},
         {PATH_DROP_CACHES, NULL, write_drop_caches},
-        {PROCESS "/status", read_status},
         {PROCESS "/smaps", read_smaps, NULL, is_self},
         {PROCESS "/mountinfo", read_mountinfo},
 };

@@ -141,15 +141,15 @@ ROOT_TEST(reclaim_file) {
 }
 
 ROOT_TEST(own_cpuset) {
-        kernel_group_make(fixture->kernel, "/hugeplan");
+        kernel_group_make(fixture->kernel, "/hugeplan.service");
         root_write_attribute(fixture->root, PATH_CGROUP "/cgroup.subtree_control", "+cpuset");
-        root_write_attribute(fixture->root, PATH_CGROUP "/hugeplan/cpuset.mems", "1");
-        kernel_move(kernel_self(fixture->kernel), "/hugeplan");
+        root_write_attribute(fixture->root, PATH_CGROUP "/hugeplan.service/cpuset.mems", "1");
+        kernel_move(kernel_self(fixture->kernel), "/hugeplan.service");
         const Topology *topology = probe_topology(fixture->root, fixture->arena, NULL);
 
         assert_false(id_set_has(&topology->allowed_nodes, 0));
         assert_true(id_set_has(&topology->allowed_nodes, 1));
-        assert_text(content(fixture, PATH_CGROUP "/hugeplan/cpuset.mems.effective"), "1\n");
+        assert_text(content(fixture, PATH_CGROUP "/hugeplan.service/cpuset.mems.effective"), "1\n");
         /* There it gets nothing. */
         root_write_attribute(fixture->root,
                              PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");

@@ -13,6 +13,8 @@ STARTED_BY = {"plain": "", "behind-numactl": "/usr/bin/numactl --membind=1 "}
 
 def run() -> None:
     found = messages("_COMM=hugepland")
+    # This process is in system.slice, too.
+    check("outside-cpuset" not in sh("hugeplanctl check").stdout, "check goes by the daemon's cpuset")
     for name, node in BOUND_TO.items():
         check_equal(unit(f"{name}.service"), "active", f"{name}: the unit runs")
         check_equal(instance(name)["verdict"], "ready", f"{name}: its instance is ready")
