@@ -24,7 +24,7 @@ typedef struct Report {
         const Status *status;
         Proofs proofs;
         Findings checked; /* the findings of `check` */
-        /* From the files, which may be newer than STATUS. With suggestions, this is the first look at a host. */
+        /* Of the files, which may be newer than STATUS; has suggestions if no instance is described. */
         HostView view;
         /* What report_judge() makes of these: */
         ReportVerdict verdict;

@@ -96,8 +96,8 @@ Reason learned_beyond(Arena *arena, const Config *config, const InstanceConfig *
 /* Returns the pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);
 
-/* Returns the figures that count after LESSON, with what was seen of the running unit (demand/learned.h). Each has its
- * source; none if nothing is known. */
+/* Returns the figures that count after LESSON, with what was seen of the running unit; none if nothing is known. Each
+ * has its source. */
 Figures lesson_figures(Arena *arena, const Lesson *lesson);
 
 /* Returns the pages of lesson_figures(). */

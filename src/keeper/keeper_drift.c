@@ -44,7 +44,7 @@ bool keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
         Look *look = keeper_make_look(keeper, arena, NULL);
         bool wants_repair = look->fault.error == 0 && keeper_note_drift(keeper, look);
-        /* For example, a unit has stopped: `hugeplanctl plan` and the next daemon read the ledger from disk. */
+        /* A changed ledger, for example after the end of a unit, is saved: other processes read it from disk. */
         bool is_other = !ledger_equals(keeper->known.look->ledger, look->ledger);
 
         if (keeper_adopt(keeper, arena, look))

@@ -109,7 +109,7 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
 
 /* ---- what follows from it ---- */
 
-/* A file that has changed since the report is later; it has PAGES. */
+/* The file, which has PAGES, has not changed since FIGURE was reported. */
 bool keeper_is_later_than_file(const Figure *figure, const PageCounts *pages) {
         return pages->n == 0 ||
                figure->pages_in_file == page_counts_find(pages, figure->sizing.page_size_bytes);

@@ -57,7 +57,7 @@ static bool is_same_instance(const LedgerInstance *a, const LedgerInstance *b) {
                a->is_unitless == b->is_unitless && ledger_is_same_grant(a, b);
 }
 
-/* What earlier runs have only becomes less. */
+/* The pages of an earlier run only become fewer, so no other member changes alone. */
 static bool is_same_charge(const UnitCharge *a, const UnitCharge *b) {
         return a == b || (a && b && a->reserved_pages == b->reserved_pages && a->pages == b->pages);
 }

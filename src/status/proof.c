@@ -12,7 +12,7 @@ static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 /* Engines' rules are upper bounds, which may be too high by this many pages. */
 enum { RULE_PAGES = 9 };
 
-/* If the chunk size is not known, less missing memory than this proves nothing: any program has small memory. */
+/* If the chunk size is not known, small memory is taken for a fallback only if at least this much is missing. */
 static const uint64_t private_bytes_min = 64 * MIB;
 
 /* ---- figures ---- */

@@ -336,7 +336,7 @@ static void note_left(const Planner *planner, const Promises *promises) {
                                         ? instance->pages_granted
                                         : 0;
 
-                /* All of them may belong to the instance that has fewer from now on. */
+                /* Nobody knows which instance has the pages: each may have all of them. */
                 if (row->unitless)
                         left += sub_floored(MIN(all, row->granted_pages), kept);
         }
