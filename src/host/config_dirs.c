@@ -92,9 +92,8 @@ static void list_directory(Finder *finder, const char *directory, size_t rank,
                 } else if (strncasecmp(name, "README", strlen("README")) != 0 &&
                            !strstr(name, NAME_CONFIG_SUFFIX)) {
                         /* Unlike "20-pg.conf.dpkg-old" and "20-pg.conf~", it may be meant to be read. */
-                        Diag diag = problem_of(
-                                PROBLEM_CONFIG_ORPHAN, found.path,
-                                arena_printf(finder->scratch, "rename it to %s.conf", name));
+                        Diag diag = problem_of(PROBLEM_CONFIG_ORPHAN, found.path,
+                                               "rename it, or move it elsewhere");
 
                         diag.severity = SEVERITY_NOTICE;
                         diags_report(finder->problems, diag,
