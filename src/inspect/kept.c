@@ -212,10 +212,10 @@ static Reads reads_of(const Line *line, const Word *word) {
 /* ---- values ---- */
 
 /* Returns the end of the quoted text, or of the line. */
-static const char *find_quote(const char *at, const char *end, char quote) {
-        while (at < end && *at != quote)
-                at += *at == '\\' && at + 1 < end ? 2 : 1;
-        return MIN(at, end);
+static const char *find_quote(const Line *line, const char *at, char quote) {
+        while (at < line->end && *at != quote)
+                at += *at == '\\' && at + 1 < line->end ? 2 : 1;
+        return MIN(at, line->end);
 }
 
 static const char *value_end(const Line *line, const Word *word, const char *at, bool is_rest) {
@@ -223,11 +223,11 @@ static const char *value_end(const Line *line, const Word *word, const char *at,
                          !is_quote(*word->end); /* "NAME=VALUE" */
 
         if (at < line->end && is_quote(*at))
-                return find_quote(at + 1, line->end, *at);
+                return find_quote(line, at + 1, *at);
         if (is_quoted)
-                return find_quote(at, line->end, word->begin[-1]);
+                return find_quote(line, at, word->begin[-1]);
         if (at < line->end && *at == '{')
-                return find_quote(at, line->end, '}');
+                return find_quote(line, at, '}');
         while (at < line->end && *at != '#' && *at != ';' &&
                (is_rest || (!is_blank(*at) && !is_quote(*at))))
                 at++;
@@ -291,7 +291,7 @@ static const char *keep_word(Line *line, const Word *word) {
 
         line->n_commands -= is_command;
         if (reads == READS_WORD && line->begin == word->begin - 1 && *line->begin == '[') {
-                const char *to = find_quote(word->end, line->end, ']'); /* "[mysqld@reports]" */
+                const char *to = find_quote(line, word->end, ']'); /* "[mysqld@reports]" */
 
                 keep(line->reading, word->begin, to);
                 return to;

@@ -188,10 +188,10 @@ uint64_t jvm_major_version(const char *version) {
  * and 26, restarted repeatedly, with more CPUs, and with a filled heap. */
 enum { OLDEST = 11, NEWEST = 26 };
 
-static bool is_given(const Settings *settings, const char *name, const char *value) {
-        const Setting *setting = settings_find(settings, name);
+static bool has_collector(const Settings *settings, const char *name) {
+        const Setting *setting = settings_find(settings, "gc");
 
-        return setting && strcasecmp(setting->value, value) == 0;
+        return setting && strcasecmp(setting->value, name) == 0;
 }
 
 static uint64_t size_given(const Settings *settings, const char *name) {
@@ -215,11 +215,10 @@ bool jvm_is_fixed(const Settings *settings) {
         /* ZGC takes the heap's pages as the heap grows. For a table that is mapped FIT_WITHIN (jvm_formula.c) the
          * number of pages varies by one. */
         bool is_fixed_collector =
-                is_given(settings, "gc", "zgc")
+                has_collector(settings, "zgc")
                         ? heap > 0 && size_given(settings, "Xms") >= heap
-                        : is_given(settings, "gc", "g1") ||
-                                  is_given(settings, "gc", "shenandoah") ||
-                                  (major >= 26 && is_given(settings, "gc", "parallel"));
+                        : has_collector(settings, "g1") || has_collector(settings, "shenandoah") ||
+                                  (major >= 26 && has_collector(settings, "parallel"));
 
         /* From 25 on the code heaps' sizes depend on the CPUs, also those of a control group, unless the cache's size
          * is set. */
