@@ -9,7 +9,6 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/changes.h"
-#include "plan/host_plan.h"
 #include "render/status_json.h"
 #include "render/views.h"
 #include "runtime/log.h"
@@ -39,13 +38,15 @@ static void print_reload(Command *command, json_t *reply) {
         }
         print_pools(command, json_object_get(reply, "pools"));
         json_array_foreach(writes, i, item) {
-                HostWrite write;
+                const char *path, *value;
 
-                if (json_unpack((json_t *) item, "{s:s s:o s:s}", "path", &write.path, "before",
-                                &before, "value", &write.value) < 0)
+                if (json_unpack((json_t *) item, "{s:s s:o s:s}", "path", &path, "before", &before,
+                                "value", &value) < 0)
                         continue;
-                write.before = json_string_value(before);
-                puts(text_printable(command->arena, host_write_format(command->arena, &write)));
+                const char *was = json_is_string(before) ? json_string_value(before) : "not known";
+
+                puts(text_printable(command->arena, arena_printf(command->arena, "%s: %s -> %s",
+                                                                 path, was, value)));
         }
         json_array_foreach(instances, i, item) {
                 StatusInstance instance;

@@ -204,9 +204,10 @@ void keeper_guard_pool(const Keeper *keeper) {
         bool is_used = ARRAY_FIND(pool, plan->pools, plan->n_pools,
                                   pool->granted_pages > 0 &&
                                           pool->page_size_bytes == now->default_page_size_bytes);
-        int r = is_used && i >= 0
-                        ? guard_write(keeper->root, page_size_persistent_pages(&now->page_sizes[i]))
-                        : guard_remove(keeper->root);
+        const PageSize *size = is_used && i >= 0 ? &now->page_sizes[i] : NULL;
+        int r = size ? guard_write(keeper->root,
+                                   sub_floored(size->total_pages, size->surplus_pages))
+                     : guard_remove(keeper->root);
 
         if (r < 0)
                 keeper_report(keeper, LOG_WARNING, NULL,

@@ -167,10 +167,6 @@ static inline uint64_t pool_persistent_pages(const Pool *pool) {
         return sub_floored(pool->total_pages, pool->surplus_pages);
 }
 
-static inline uint64_t page_size_persistent_pages(const PageSize *size) {
-        return sub_floored(size->total_pages, size->surplus_pages);
-}
-
 static inline uint64_t pool_used_pages(const Pool *pool) {
         return sub_floored(pool->total_pages, pool->free_pages);
 }

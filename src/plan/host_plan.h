@@ -67,6 +67,3 @@ typedef struct HostPlan {
 
 /* Returns the plan for the host; adds what it does not solve to PROBLEMS. */
 HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
-
-/* Returns "/sys/kernel/mm/transparent_hugepage/enabled: always -> never". */
-char *host_write_format(Arena *arena, const HostWrite *write);

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "plan/attempt.h"
 #include "plan/changes.h"
-#include "plan/host_plan.h"
 
 #include <string.h>
 
@@ -112,9 +111,4 @@ char *change_format(Arena *arena, const Change *change) {
                 text_printf(&text, "; %s keeps the %s it runs with until it stops", change->kept_by,
                             format_count(arena, change->kept_pages));
         return text.string;
-}
-
-char *host_write_format(Arena *arena, const HostWrite *write) {
-        return arena_printf(arena, "%s: %s -> %s", write->path,
-                            write->before ? write->before : "not known", write->value);
 }
