@@ -96,11 +96,12 @@ json_t *status_to_json(const Status *status, bool is_brief) {
                           count_to_json(pool->cover_pages)));
         json_t *reserved = VEC_TO_JSON(
                 part, &status->reserved,
-                json_pack(is_brief ? "{ss* ss* so so so* sb}" : "{ss? ss? so so so? sb}", "unit",
+                json_pack(is_brief ? "{ss* ss* so so so* so*}" : "{ss? ss? so so so? so}", "unit",
                           part->unit, "instance", part->instance, "pageSizeBytes",
                           count_to_json(part->page_size_bytes), "pages", count_to_json(part->pages),
                           "nodes", id_set_is_empty(&part->nodes) ? NULL : ids_to_json(&part->nodes),
-                          "likely", part->is_likely));
+                          "likely",
+                          is_brief && !part->is_likely ? NULL : json_boolean(part->is_likely)));
         Text rows = text_in(arena);
 
         ARRAY_FOREACH(instance, status->instances, is_brief ? status->n_instances : 0)
