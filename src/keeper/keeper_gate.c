@@ -451,7 +451,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         /* A start is judged by current counts only, and by one look. */
         Look *seen = is_start || !view->status ? look_now(keeper, view) : view->seen;
 
-        if (!seen && gate->is_starting)
+        if (!seen && is_start)
                 return GATE_WAIT;
         if (!view->status) {
                 arena_free(view->arena);

@@ -206,7 +206,8 @@ static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         show_host(play);
 }
 
-/* A unit keeps its pages of an instance whose file was removed, also when its database restarts within it. */
+/* A unit keeps its pages of an instance whose file was removed, also when its database restarts within it, which waits
+ * until the host can be read. */
 PLAY_TEST(limit_after_removal) {
         Gate first = starting(play, "a", "u.service"), second = starting(play, "b", "u.service");
         Gate again = starting(play, "a", "u.service");
@@ -221,6 +222,10 @@ PLAY_TEST(limit_after_removal) {
         run(play);
         again.is_starting = false;
         again.is_restarting = true;
+        const HostFiles before = break_host();
+
+        assert_text(try_gate(play, &again, true), "wait");
+        mend_host(&before);
         assert_text(pass_gate(play, &again), "pass");
         assert_int_equal(limit_of(play, "u.service"), 130);
 }
