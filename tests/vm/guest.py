@@ -65,16 +65,16 @@ MACHINES = {
     ),
 }
 
-# Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate,
-# and the guest's clock then runs seven times too fast. The HPET's rate needs no calibration. On such a host the kernel
-# also counts too few ticks of its timer while it checks that, and panics. To fill all
-# memory with zeros once more when it is allocated is what takes longest to emulate, and to wait for other CPUs
-# to pass through their schedulers what takes longest of each unit's namespaces. A program is translated anew
-# for each address that it is loaded at, so that it is always loaded at the same.
+# Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate, and the guest's
+# clock then runs seven times too fast; the HPET's rate needs no calibration. While it checks its timer there, it counts
+# too few ticks and panics. Zeroing all memory once more when it is allocated takes longest to emulate, and of each
+# unit's namespaces the wait until other CPUs have passed through their schedulers. A program is translated anew for
+# each address that it is loaded at. Nothing uses ciphers or kprobes.
 KERNEL_ARGS = (
     f"root={ROOT_DEVICE} rootfstype=ext4 ro init=/usr/sbin/hugeplan-vm-init console=ttyS0 "
     "loglevel=4 panic=-1 mitigations=off edd=off raid=noautodetect audit=0 net.ifnames=0 "
-    "tsc=unstable no_timer_check norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
+    "tsc=unstable no_timer_check norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto "
+    "cryptomgr.notests initcall_blacklist=crypto_kdf108_init,load_system_certificate_list,init_kprobe_trace"
 )
 # For the second attempt at a boot that did not reach its checks: systemd prints what it does.
 LOUD_KERNEL_ARGS = (
@@ -84,6 +84,7 @@ LOUD_KERNEL_ARGS = (
 
 _libc = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
+PR_SET_THP_DISABLE = 41
 
 
 class NotBegun(Exception):
@@ -202,7 +203,7 @@ class Guest:
                 stdout=log,
                 stderr=log,
                 pass_fds=[*passed, *disk.descriptors],
-                preexec_fn=die_with_parent,
+                preexec_fn=begin_child,
             )
         control.close()
         monitor.close()
@@ -310,8 +311,10 @@ class Guest:
         return NotBegun(f"the guest {how} before its test began")
 
 
-def die_with_parent() -> None:
+def begin_child() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # This host would clear a huge page for each part of its memory that a guest touches.
+    _libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
 
 
 def _descriptor_name(file: BinaryIO) -> str:

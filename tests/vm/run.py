@@ -36,7 +36,7 @@ from guest import (  # noqa: E402
     Guest,
     Interrupted,
     NotBegun,
-    die_with_parent,
+    begin_child,
 )
 from image import SUITES, Image, architecture, cached_image, is_foreign  # noqa: E402
 from payload import (  # noqa: E402
@@ -144,7 +144,7 @@ def _origin(case: Case, options: argparse.Namespace) -> Path:
 def _run_all(cases: list[Case], options: argparse.Namespace, logs: Path, report: Report) -> None:
     """Runs each case in a process of its own, those with the highest limits first."""
     by_length = sorted(cases, key=lambda case: -sum(one.limit_sec for one in case.scenario.boots))
-    with ProcessPoolExecutor(options.jobs, initializer=die_with_parent) as pool:
+    with ProcessPoolExecutor(options.jobs, initializer=begin_child) as pool:
         running = [
             pool.submit(_run_apart, case.file, case.suite, _origin(case, options), logs, options)
             for case in by_length

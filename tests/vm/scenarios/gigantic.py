@@ -53,11 +53,10 @@ SCENARIO = Scenario(
     },
     enable=("witness.service",),
     boots=(
-        # The kernel does not zero pages that it reserves, so this host does not need the memory.
-        Boot(at_run_time, kernel_args="init_on_alloc=0"),
+        Boot(at_run_time),
         Boot(
             from_the_command_line,
-            kernel_args="init_on_alloc=0 hugepagesz=1G hugepages=0:1,1:1",
+            kernel_args="hugepagesz=1G hugepages=0:1,1:1",
             files={"/etc/hugeplan.d/20-either.conf": (SYMLINK, "/dev/null")},
         ),
     ),

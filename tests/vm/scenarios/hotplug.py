@@ -191,7 +191,7 @@ SCENARIO = Scenario(
             comes_and_goes,
             limit_sec=400,
             # Used at once, and so that it can be pulled again.
-            kernel_args="init_on_alloc=0 memhp_default_state=online_movable",
+            kernel_args="memhp_default_state=online_movable",
             on_request={
                 "dimm-small": plug("dimm-small", SMALL),
                 "dimm-new": plug("dimm-new", NEW),

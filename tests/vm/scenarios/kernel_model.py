@@ -70,11 +70,9 @@ SCENARIO = Scenario(
     more_suites=("bookworm", "trixie", "forky"),
     tools=("kernel-script",),
     boots=(
-        # The guest touches little of its memory, because the kernel does not zero pages that it reserves.
         Boot(
             same_as_the_model,
-            kernel_args="hugeplan=off init_on_alloc=0 default_hugepagesz=2M "
-            "hugepagesz=1G hugepages=0:5,1:4",
+            kernel_args="hugeplan=off default_hugepagesz=2M hugepagesz=1G hugepages=0:5,1:4",
             limit_sec=900,
         ),
     ),
