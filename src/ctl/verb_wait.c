@@ -382,7 +382,9 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
                 return print_refused(command, name, reply);
         if (text_equals(error, MANAGER_ERROR_NO_SUCH_INSTANCE))
                 return log_failure(EXIT_NO_INSTANCE,
-                                   "no instance is named '%s'; see hugeplanctl status", name);
+                                   "no instance is named '%s'; if its file was removed, run "
+                                   "'systemctl daemon-reload'",
+                                   name);
         if (text_equals(error, MANAGER_ERROR_TIMED_OUT))
                 return print_late(name, text_from_json(command->arena, reply, "reason"),
                                   text_from_json(command->arena, reply, "remedy"));
