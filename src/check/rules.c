@@ -183,10 +183,6 @@ static RuleInstance make_instance(const HostView *input, size_t i) {
         return instance;
 }
 
-static bool is_mistake(const Finding *finding) {
-        return finding->diag.severity == SEVERITY_ERROR && !rule_hurts(&finding->diag);
-}
-
 Findings rules_judge(Arena *arena, const HostView *view, const Diags *problems) {
         Findings findings = {};
         RuleInstance *instances =
@@ -231,5 +227,6 @@ size_t findings_count_hurting(const Findings *findings) {
 }
 
 size_t findings_count_mistakes(const Findings *findings) {
-        return VEC_SUM(finding, &findings->list, is_mistake(finding));
+        return VEC_SUM(finding, &findings->list,
+                       finding->diag.severity == SEVERITY_ERROR && !rule_hurts(&finding->diag));
 }

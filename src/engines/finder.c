@@ -66,12 +66,6 @@ const char *finder_stem(const Finder *finder, const char *unit) {
         return arena_strndup(finder->arena, unit, strlen(unit) - strlen(".service"));
 }
 
-/* Files of PROCESS are read as its user, whatever PROCESS claims; NULL: not known. */
-static const char *user_of(const Finder *finder, const Process *process) {
-        return process->uid == UINT64_MAX ? NULL
-                                          : arena_printf(finder->arena, "%" PRIu64, process->uid);
-}
-
 bool finder_is_path(const char *path) {
         if (!path || *path != '/' || !text_is_utf8(path, strlen(path)))
                 return false;
@@ -134,7 +128,10 @@ static void add_process(Finder *finder, const Engine *engine, const Process *pro
                 .found = found,
                 .target = {.unit = service,
                            .data_directory = finder_data_directory(process, engine),
-                           .user = user_of(finder, process)},
+                           /* Whatever the process claims, its files are read as its user. */
+                           .user = process->uid == UINT64_MAX
+                                           ? NULL
+                                           : arena_printf(finder->arena, "%" PRIu64, process->uid)},
                 .process = process,
                 .is_elsewhere = process->is_elsewhere,
         };

@@ -48,13 +48,6 @@ static void find_off(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- how many ---- */
 
-/* Returns the pages of shared_buffers alone: the server always needs more. 0: not known. */
-static uint64_t naive_pages(const RuleInstance *instance) {
-        uint64_t bytes = rule_step_bytes(instance, "shared_buffers");
-
-        return bytes > 0 ? div_round_up(bytes, instance->planned->page_size_bytes) : 0;
-}
-
 /* A running server's mapped pages were right for its settings at its start. Rules do not ask the server: postgres -C
  * makes a postmaster.pid of its own, and a server that starts at that moment would fail. */
 static uint64_t mapped_pages(const RuleInstance *instance) {
@@ -64,13 +57,16 @@ static uint64_t mapped_pages(const RuleInstance *instance) {
 }
 
 static void find_short(RuleRun *run, const RuleInstance *instance) {
-        uint64_t planned = instance->planned->pages_wanted, naive = naive_pages(instance);
+        uint64_t planned = instance->planned->pages_wanted;
         uint64_t mapped = mapped_pages(instance), needed = 0;
         Arena *arena = run->arena;
         const char *evidence = "";
 
         if (instance->config->memory_kind == MEMORY_AUTO || planned == 0)
                 return;
+        /* The server always needs more than that. */
+        uint64_t naive = div_round_up(rule_step_bytes(instance, "shared_buffers"),
+                                      instance->planned->page_size_bytes);
         if (mapped > planned) {
                 needed = mapped;
                 evidence = arena_printf(arena, "its server has mapped %s since it was started",

@@ -52,13 +52,6 @@ static const Recorded *find_link(const Recording *recording, const char *path) {
         return found && found->kind == RECORDED_LINK ? found : NULL;
 }
 
-/* Returns "/a/b" for "/a/b/c"; the parent of the top is the top. */
-static char *parent_of(Arena *arena, const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return arena_strdup_to(arena, path, slash ? slash : path);
-}
-
 /* Resolves PATH; returns "" for the top, or NULL for a loop of links. Follows the last part only if FOLLOWS_LAST. */
 static char *resolve(Arena *arena, const Recording *recording, const char *path,
                      bool follows_last) {
@@ -72,7 +65,8 @@ static char *resolve(Arena *arena, const Recording *recording, const char *path,
                 if (text_equals(part, "."))
                         continue;
                 if (text_equals(part, "..")) {
-                        at = parent_of(arena, at);
+                        /* "/a/b" for "/a/b/c"; the parent of the top is the top */
+                        at = arena_strdup_to(arena, at, strrchr(at, '/') ?: at);
                         continue;
                 }
                 char *next = arena_printf(arena, "%s/%s", at, part);

@@ -27,10 +27,6 @@ def start_second() -> None:
     systemctl(f"start {SECOND}", "a second MariaDB runs by the template")
 
 
-def java_home() -> str:
-    return str(Path("/usr/lib/jvm/default-java").resolve())
-
-
 def mapped_pages(name: str) -> int:
     sizes = (one.size for one in hugetlb_mappings(unit(name, "MainPID")))
     return sum(sizes) // DEFAULT_PAGE_BYTES
@@ -56,7 +52,7 @@ def found() -> None:
     TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
     why = suggestions()["tomcat10.service"]["reason"]
     check("computed by a script" in (why or ""), "Tomcat with a heap that a script computes is not proposed", why)
-    TOMCAT.write_text(f'{before}JAVA_HOME={java_home()}\n'
+    TOMCAT.write_text(f'{before}JAVA_HOME={Path("/usr/lib/jvm/default-java").resolve()}\n'
                       'JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -XX:+UseG1GC -XX:ReservedCodeCacheSize=64m -Xmx64m"\n')
     told = hugeplan("import")
     names = [one["name"] for one in told["passedOver"]]

@@ -195,7 +195,7 @@ def memory_limits() -> None:
     check(start().returncode != 0, "a unit with MemoryMax= below its huge pages does not start")
     check(told(LIMITED, "limited: refused: MemoryMax= of limited.service is 50M", "alone are 80M"),
           "its gate has the unit and the figures")
-    check("memory-max" in findings(), "check finds that, too")
+    check("memory-max" in {one["id"] for one in hugeplan("check")["problems"]}, "check finds that, too")
     limited_service("hold", "Slice=small.slice\n")
     output("systemctl daemon-reload && systemctl set-property --runtime small.slice MemoryHigh=60M")
     check(start().returncode != 0, "a unit with such a MemoryHigh= of its slice does not start")
@@ -244,10 +244,6 @@ def limited_service(verb: str, more: str) -> None:
 
 def start() -> subprocess.CompletedProcess[str]:
     return sh(f"systemctl start {LIMITED}", timeout_sec=120)
-
-
-def findings() -> set[str]:
-    return {one["id"] for one in hugeplan("check")["problems"]}
 
 
 def service(name: str) -> str:
