@@ -94,9 +94,10 @@ static void ask_sizes(Command *command, uint64_t deadline_usec, Lesson *lesson) 
 
 /* ---- lesson out ---- */
 
-/* If the formula fails, the server is asked, without the settings that were read in part. */
+/* If the formula fails, the server is asked for the sizes that it may take, without the settings that were read in part. */
 static void ask_all_the_same(Command *command, uint64_t deadline_usec, const Topology *topology,
                              Lesson *lesson) {
+        const EngineReader *reader = engine_reader(lesson->instance->engine);
         Arena *arena = command->arena;
         Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
         Lesson asked = *lesson;
@@ -106,16 +107,20 @@ static void ask_all_the_same(Command *command, uint64_t deadline_usec, const Top
         bare->settings = (Settings){};
         asked.figures = asked.by_rule = (Figures){};
         asked.gathered = bare;
-        asked.version = bare->version;
-        ARRAY_FOREACH(size, sizes, n)
-                *vec_push(arena, &asked.figures) = (Figure){.instance = lesson->instance->name,
-                                                            .gathered = bare,
-                                                            .sizing = {.page_size_bytes = *size}};
+        ARRAY_FOREACH(size, sizes, n) {
+                Question question;
+
+                if (reader->ask && reader->ask(arena, lesson->gathered, *size, &question))
+                        *vec_push(arena, &asked.figures) =
+                                (Figure){.instance = lesson->instance->name,
+                                         .gathered = bare,
+                                         .sizing = {.page_size_bytes = *size}};
+        }
         ask_sizes(command, deadline_usec, &asked);
         if (asked.unasked)
                 lesson->wrong = arena_printf(arena, "%s; and the server did not answer: %s",
                                              lesson->wrong, asked.unasked);
-        else if (n > 0 && !VEC_ANY(figure, &asked.figures, !figure->sizing.is_exact)) {
+        else if (asked.figures.n > 0) {
                 asked.wrong = NULL;
                 *lesson = asked;
         }
