@@ -229,14 +229,11 @@ def wrong_in_page(data: dict[str, Any], page: ET.Element) -> list[str]:
               *(instance["name"] for instance in data["status"]["instances"]),
               *(size["value"] for size in data["sizes"] if size["value"] and not size["auto"]),
               *(database["title"] for database in data["status"].get("firstLook", {}).get("databases", []))]
-    problems += [f"{part!r} is not shown" for part in wanted if printable(part) not in text]
+    problems += [f"{part!r} is not shown" for part in wanted
+                 if re.sub("[\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]", "?", part) not in text]
     if not page.findtext("head/title"):
         problems.append("the page has no title")
     return problems
-
-
-def printable(text: str) -> str:
-    return re.sub("[\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]", "?", text)
 
 
 def page_of(program: pathlib.Path, root: pathlib.Path) -> str:
