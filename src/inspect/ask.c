@@ -174,10 +174,13 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                 owner_ourselves(arena, &person);
         else if (question->user)
                 wrong = owner_find_user(arena, question->user, &person);
-        else if (question->data_directory)
-                wrong = owner_of_path(arena, question->data_directory, &person);
-        else
-                wrong = "the owner of the database is not known; name it in User=";
+        else if (!question->data_directory ||
+                 !owner_of_path(arena, question->data_directory, &person))
+                wrong = arena_printf(
+                        arena, "the owner of %s is not known; name it in User=",
+                        question->data_directory
+                                ? text_excerpt(arena, question->data_directory, QUOTE_BYTES_MAX)
+                                : "the database");
         if (!wrong && person.uid == 0)
                 wrong = "it belongs to root, and no database is asked as root; name its "
                         "owner in User=";

@@ -115,7 +115,7 @@ static bool find_better(Arena *arena, const Gathered *gathered, const Person *gu
         const char *const paths[] = {gathered->config_file, gathered->data_directory};
 
         for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-                if (paths[i] && *paths[i] == '/' && !owner_of_path(arena, paths[i], ret) &&
+                if (paths[i] && *paths[i] == '/' && owner_of_path(arena, paths[i], ret) &&
                     ret->uid != 0 && ret->gid != 0)
                         return ret->uid != guess->uid;
         return false;

@@ -9,14 +9,18 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
         /* Users that systemd allocates for a single run, and which own nothing: DynamicUser= in systemd.exec(5). */
         DYNAMIC_FIRST = 61184,
         DYNAMIC_LAST = 65519,
+        PATH_MSEC = 3000, /* far above what a file system needs that does not hang */
 };
 
 static void take_entry(Arena *arena, const struct passwd *entry, Person *ret) {
@@ -62,18 +66,27 @@ const char *owner_find_user(Arena *arena, const char *name, Person *ret) {
         return NULL;
 }
 
-const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
+/* Calls stat(2) in a child, which may hang in a file system of the network, even when it is killed. */
+bool owner_of_path(Arena *arena, const char *path, Person *ret) {
         struct stat st;
-        int fd = open(path, O_PATH | O_CLOEXEC);
-        int r = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
+        ssize_t n = -1;
+        int ends[2];
 
-        if (fd >= 0)
-                close(fd);
-        if (r > 0)
-                return arena_printf(arena, "%s: %s", text_excerpt(arena, path, QUOTE_BYTES_MAX),
-                                    strerror(r));
-        take_ids(arena, st.st_uid, st.st_gid, ret);
-        return NULL;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return false;
+        pid_t pid = fork();
+
+        if (pid == 0)
+                _exit(stat(path, &st) < 0 || write(ends[1], &st, sizeof(st)) < 0);
+        close(ends[1]);
+        if (pid > 0 && poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, PATH_MSEC) > 0)
+                n = read(ends[0], &st, sizeof(st));
+        close(ends[0]);
+        if (pid > 0 && kill(pid, SIGKILL) == 0)
+                waitpid(pid, NULL, n < 0 ? WNOHANG : 0);
+        if (n > 0)
+                take_ids(arena, st.st_uid, st.st_gid, ret);
+        return n > 0;
 }
 
 /* ---- the owner of a target ---- */
@@ -89,10 +102,9 @@ static const char *find_owner(const Root *root, Arena *arena, const Engine *engi
                                        "Service", "User");
         if (user) {
                 wrong = owner_find_user(arena, user, ret);
-        } else if (!(target->config_file && !owner_of_path(arena, target->config_file, ret) &&
+        } else if (!(target->config_file && owner_of_path(arena, target->config_file, ret) &&
                      ret->uid != 0) &&
-                   !(target->data_directory &&
-                     !owner_of_path(arena, target->data_directory, ret))) {
+                   !(target->data_directory && owner_of_path(arena, target->data_directory, ret))) {
                 *ret_is_guess = true;
                 if (!engine->default_user || owner_find_user(arena, engine->default_user, ret))
                         take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
@@ -140,7 +152,7 @@ const char *owner_why_not_us(const Root *root, Arena *arena, const Engine *engin
 void owner_to_read(Arena *arena, const char *path, Person *ret) {
         if (geteuid() != 0)
                 owner_ourselves(arena, ret);
-        else if (owner_of_path(arena, path, ret) || ret->uid == 0 || ret->gid == 0)
+        else if (!owner_of_path(arena, path, ret) || ret->uid == 0 || ret->gid == 0)
                 take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
 }
 

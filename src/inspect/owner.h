@@ -26,8 +26,8 @@ void owner_ourselves(Arena *arena, Person *ret);
 /* Finds a user by name or number. Returns NULL, or an error message. */
 const char *owner_find_user(Arena *arena, const char *name, Person *ret);
 
-/* Finds the owner of PATH, which is opened with O_PATH only. Returns NULL, or an error message. */
-const char *owner_of_path(Arena *arena, const char *path, Person *ret);
+/* Finds the owner of PATH. Returns false if there is none, or if the file system does not answer in time. */
+bool owner_of_path(Arena *arena, const char *path, Person *ret);
 
 /* Finds the user who reads PATH: its owner, or the unprivileged user nobody instead of root. If this process is not
  * root: the user of this process. */

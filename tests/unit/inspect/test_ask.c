@@ -205,7 +205,7 @@ TREE_TEST(cannot_run) {
         assert_contains(ask_it(tree, &it, &output), "its program does not exist: /no/such/program");
         it = asking(tree, ":");
         it.question.data_directory = "/no/such/data";
-        assert_contains(ask_it(tree, &it, &output), "/no/such/data: No such file");
+        assert_contains(ask_it(tree, &it, &output), "the owner of /no/such/data is not known");
         it = asking(tree, ":");
         it.question.data_directory = NULL;
         assert_contains(ask_it(tree, &it, &output), "User=");

@@ -3,23 +3,20 @@
 reservation grows with shared_buffers, and the next boot reserves the learned size early. The gate runs as the owner of
 the database, who may report any size."""
 
+import ctypes
+import os
 import re
 import time
 from pathlib import Path
 
 from databases import LIAR, LIAR_TEXT, check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import *
-from memory import CONFIG, configure, pools_witness, witnessed
+from memory import CONFIG, configure, pools_witness, reload, witnessed
 from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
 KEPT = "hugeplan.service"  # logs what is learned
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
-
-FILES = {
-    # The pools at sysinit.target.
-    "/etc/systemd/system/witness.service": pools_witness("After=hugeplan.service\nBefore=sysinit.target"),
-}
 
 
 def etc() -> Path:
@@ -79,17 +76,33 @@ def learns() -> None:
     asked_though_given()
     pages = learned()
     systemctl(f"stop {postgresql()}", "it stops")
-    set_shared_buffers("nonsense")
-    done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
-    check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
-    check(told(postgresql(), "pg-main: its size is not known", f"it gets {pages} pages of 2M as before"),
-          "broken: the last size stays in effect, and the log says so",
-          messages("-u", postgresql())[-20:])
-    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: size and pool are unchanged")
+    for broken in ("nonsense", f"{RAISED}MB\nhuge_page_size = 1GB"):
+        set_shared_buffers(broken)
+        done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
+        check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
+        named = f"hugeplan-vm.conf:{2 + len(broken.splitlines())}"
+        check(told(postgresql(), "pg-main: its size is not known", named, f"it gets {pages} pages of 2M as before"),
+              "broken: the last size stays in effect, and the log says so, with the line",
+              messages("-u", postgresql())[-20:])
+        check_equal((learned(), sum(pools().values())), (pages, pages), "broken: size and pool are unchanged")
+        sh(f"systemctl reset-failed {postgresql()}")
+    hangs()
     set_shared_buffers(f"{RAISED}MB")
-    sh(f"systemctl reset-failed {postgresql()}")
     systemctl(f"start {postgresql()}", "corrected: PostgreSQL starts")
     counters_agree(pages, "corrected")
+
+
+def hangs() -> None:
+    """Another database's directory is on a file system that does not answer."""
+    sh("modprobe fuse")
+    fuse = os.open("/dev/fuse", os.O_RDWR)
+    how = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+    check_equal(ctypes.CDLL(None).mount(b"silent", b"/mnt", b"fuse", 0, how), 0, "hangs: it is mounted")
+    configure("60-away", "[Instance]\nEngine=postgresql\nUnit=away.service\nDataDirectory=/mnt/data\n")
+    check(timed(reload)[1] < 30, "hangs: a reload does not wait for it")
+    os.close(fuse)
+    configure("60-away", None)
+    reload()
 
 
 def grows(before: int) -> None:
@@ -129,14 +142,10 @@ def says_what_he_likes() -> None:
     counters_agree(pages, "reports from a session")
 
 
-def is_at_rest() -> bool:
-    """Whether the daemon has stored what the running PostgreSQL has mapped, which takes some five seconds."""
-    return time.monotonic() > active_since(postgresql()) + 8
-
-
 def learns_while_it_runs() -> None:
     pages = learned()
-    wait_for(is_at_rest)
+    # The daemon has then stored what the running PostgreSQL has mapped, which takes some five seconds.
+    wait_for(lambda: time.monotonic() > active_since(postgresql()) + 8)
     check(wait_for(lambda: f"X-Seen=2M:{pages}" in LEARNED.read_text()),
           "running: the mapped size is stored")
     LEARNED.unlink()
@@ -189,7 +198,9 @@ def remembers() -> None:
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
     more_suites=("trixie",),
-    files=FILES,
+    # The pools at sysinit.target.
+    files={"/etc/systemd/system/witness.service":
+           pools_witness("After=hugeplan.service\nBefore=sysinit.target")},
     enable=("witness.service",),
     boots=(Boot(learns, limit_sec=900), Boot(remembers)),
 )
