@@ -81,9 +81,13 @@ def check_columns(root: Root) -> None:
         check(len(root.run(verb, "pg", "--output=csv").stdout.splitlines()) == 2, "one instance")
     for words, said in ((("plan", "--output=csv"), "it is for: status verify"),
                         (("status", "--output=xml"), "is not one of table, csv"),
-                        (("status", "--output=csv", "--json"), "goes with neither")):
+                        (("status", "--output=csv", "--json"), "goes with neither"),
+                        (("size", "-c", "shared_buffers=1GB"), "need an engine")):
         done = root.run(*words)
         check(done.returncode == 2 and said in done.stderr and not done.stdout, f"{words}: {done.stderr}")
+    for word in ("status", "--help", "--version"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            check(subprocess.run((root.program, word), stdout=full, check=False).returncode == 1, f"{word}: a full disk")
 
 
 def check_quotes(root: Root) -> None:

@@ -204,6 +204,13 @@ static int check_options(Command *command, const Verb *verb) {
         return log_failure(EXIT_FAILED, "--draft: %s is not a directory", command->draft);
 }
 
+/* A full disk or a closed pipe must not pass for success. */
+static int finish_output(int code) {
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return code;
+        return log_failure(EXIT_FAILED, "standard output: %s", strerror(errno));
+}
+
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
         NearMiss miss = {name, 3};
@@ -230,10 +237,7 @@ static int run_verb(Command *command, const char *name) {
                 log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));
                 code = code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
         }
-        /* A full disk or a closed pipe must not pass for success. */
-        if (fflush(stdout) == 0 && !ferror(stdout))
-                return code;
-        return log_failure(EXIT_FAILED, "standard output: %s", strerror(errno));
+        return finish_output(code);
 }
 
 int main(int argc, char **argv) {
@@ -246,7 +250,7 @@ int main(int argc, char **argv) {
         int r = parse_options(&command, argc, argv);
 
         if (r != 0)
-                return r > 0 ? EXIT_DONE : EXIT_USAGE;
+                return r > 0 ? finish_output(EXIT_DONE) : EXIT_USAGE;
         r = root_open(command.root_name, &root);
         if (r < 0)
                 return log_failure(EXIT_FAILED, "cannot open the root directory %s: %s",

@@ -158,7 +158,7 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
         return EXIT_DONE;
 }
 
-static void print_engines(Command *command) {
+static int print_engines(Command *command) {
         Table *table = table_new(command->arena, "ENGINE|DATABASE");
         Text text = text_in(command->arena);
         json_t *json = json_array();
@@ -175,11 +175,12 @@ static void print_engines(Command *command) {
         }
         if (command->json != JSON_OFF) {
                 print_json(command, json);
-                return;
+                return EXIT_DONE;
         }
         table_print(table, &text, "", command->render.is_colored);
         fputs(text.string, stdout);
         json_decref(json);
+        return EXIT_DONE;
 }
 
 /* ---- from pages to a setting ---- */
@@ -428,10 +429,11 @@ int verb_size(Command *command) {
         bool has_settings = command->settings.n > 0 || command->from || command->engine_version ||
                             command->page_size;
 
-        if (!name) {
-                print_engines(command);
-                return EXIT_DONE;
-        }
+        if (!name && !has_settings)
+                return print_engines(command);
+        if (!name)
+                return log_failure(EXIT_USAGE,
+                                   "these options need an engine; 'hugeplanctl size' lists them");
         const InstanceConfig *instance = has_settings ? NULL
                                                       : config_find(read_config(command), name);
 
