@@ -27,11 +27,6 @@ def ask(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> dict[str,
     return answer
 
 
-def empty_pools(root: pathlib.Path) -> None:
-    for path in root.rglob("hugepages-*kB/*_hugepages"):
-        path.write_text("0\n", encoding="utf-8")
-
-
 def remove_lines(root: pathlib.Path, lines: list[dict[str, Any]]) -> None:
     """Empties the lines that `import` says to remove."""
     for line in lines:
@@ -58,7 +53,8 @@ def check(program: pathlib.Path, case: pathlib.Path) -> list[str]:
         problems = [f"{path} differs from the printed text" for path, text in written.items()
                     if text not in [file["text"] for file in before["files"]]]
         remove_lines(root, before["lines"])
-        empty_pools(root)
+        for path in root.rglob("hugepages-*kB/*_hugepages"):
+            path.write_text("0\n", encoding="utf-8")
         pages = planned(ask(program, root, "plan"))
         problems += [f"{each['set']} pages of {each['pageSizeBytes']} were set, {pages[each['pageSizeBytes']]} are planned"
                      for each in before["pages"] if pages[each["pageSizeBytes"]] < each["set"]]

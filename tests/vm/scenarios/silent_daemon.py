@@ -126,12 +126,9 @@ def restarts_of() -> int:
     return int(unit(SERVICE, "NRestarts"))
 
 
-def is_served() -> bool:
-    return not any(one["id"] == "no-daemon" for one in status()["problems"])
-
-
 def check_serves(text: str) -> None:
-    check(wait_for(is_served, 60), f"{text} serves", unit(SERVICE))
+    check(wait_for(lambda: all(one["id"] != "no-daemon" for one in status()["problems"]), 60), f"{text} serves",
+          unit(SERVICE))
     check_equal(instance("one")["verdict"], "ready", f"{text} knows that the instance is ready")
 
 
