@@ -33,8 +33,6 @@ static Look *look_once(Arena *arena, const LookInput *input) {
                          : input->known
                                  ? probe_topology_again(root, arena, input->config, input->known)
                                  : probe_topology(root, arena, input->config);
-        if (!seen && input->known)
-                probe_memory_again(root, look->topology);
         look->ledger = input->ledger
                                ? ledger_copy(arena, input->ledger)
                                : state_load(root, arena, look->topology->boot_id, &look->state);
@@ -84,6 +82,9 @@ static GuardedPlanInput guarded_input(Arena *arena, const Root *root, const Look
 void look_complete(Arena *arena, const LookInput *input, Look *look) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
 
+        /* Only a plan depends on the memory that is free. */
+        if (input->known)
+                probe_memory_again(input->root, look->topology);
         look->figures = (Figures){};
         look->guard_problems = diags_in(arena);
         look->host_problems = diags_in(arena);
