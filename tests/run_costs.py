@@ -43,7 +43,7 @@ TABLE = HERE / "costs.tsv"
 TOLERANCE = 0.1
 SETTLED = 0.5  # seconds after which files are old enough not to be read again, see root_stamp_add()
 TRIES = 3  # at most, for a verb that calls the daemon, and reads the host itself if the daemon is slow: the least counts
-ASKED = 10  # requests, of which the average is taken
+ASKED = {3: 10, 300: 2}  # requests, of which the average is taken, by the number of instances
 SOCKET = "run/hugeplan/org.hugeplan.Manager"
 GET_INFO = '{"method":"org.varlink.service.GetInfo"}'
 DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
@@ -136,30 +136,36 @@ def ask(root: pathlib.Path, request: str, n: int) -> None:
                 n -= 1
 
 
-def start(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str = "", n: int = 0) -> Cost:
+def serve(counter: list[str], programs: Programs, root: pathlib.Path, request: str = "", n: int = 0) -> None:
     """The daemon from execve(2) to its end, with N requests."""
-    with daemon([*valgrind(scratch / "callgrind"), programs.hugepland], root):
+    with daemon([*counter, programs.hugepland], root):
         ask(root, request, n)
-    with daemon([*strace(scratch / "strace"), programs.hugepland], root):
-        pass
+
+
+def start(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
+    serve(valgrind(scratch / "callgrind"), programs, root)
+    serve(strace(scratch / "strace"), programs, root)
     return Cost(instructions_in(scratch / "callgrind"), calls_in(scratch / "strace"))
-
-
-def answer(programs: Programs, root: pathlib.Path, scratch: pathlib.Path, request: str) -> Cost:
-    """The cost of one answer: the difference of many and few requests."""
-    few = start(programs, root, scratch, request, 1).instructions
-    many = start(programs, root, scratch, request, 1 + ASKED).instructions
-    totals = []
-    for n in 1, 1 + ASKED:
-        with daemon([*strace(scratch / "strace"), programs.hugepland], root):
-            ask(root, request, n)
-        totals.append(len((scratch / "strace").read_text().splitlines()))
-    return Cost((many - few) // ASKED, (totals[1] - totals[0]) // ASKED)
 
 
 # ---- the table ----
 
 Measure = Callable[[Programs, pathlib.Path, pathlib.Path], Cost]
+
+
+def of_answer(request: str, n: int) -> Measure:
+    """The cost of one answer: the difference of 1 + N requests and one."""
+
+    def measure(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) -> Cost:
+        instructions, calls = [], []
+        for asked in 1, 1 + n:
+            serve(valgrind(scratch / "callgrind"), programs, root, request, asked)
+            serve(strace(scratch / "strace"), programs, root, request, asked)
+            instructions.append(instructions_in(scratch / "callgrind"))
+            calls.append(len((scratch / "strace").read_text().splitlines()))
+        return Cost((instructions[1] - instructions[0]) // n, (calls[1] - calls[0]) // n)
+
+    return measure
 
 
 def of_ctl(*arguments: str) -> Measure:
@@ -186,13 +192,9 @@ def of_generator(programs: Programs, root: pathlib.Path, scratch: pathlib.Path) 
 # Nodes and instances of the host, whether all instances run, and the measurement.
 MEASURES: dict[str, tuple[int, int, bool, Measure]] = {
     **{f"start, {n} instances": (1, n, True, start) for n in (3, 300)},
-    **{f"Describe, {n} instances": (1, n, True,
-                                    lambda programs, root, scratch: answer(programs, root, scratch, DESCRIBE))
-       for n in (3, 300)},
-    **{f"Wait, {n} instances": (1, n, True, lambda programs, root, scratch: answer(programs, root, scratch, WAIT))
-       for n in (3, 300)},
-    "GetInfo on a kept connection, 3 instances": (1, 3, True, lambda programs, root, scratch: answer(programs, root, scratch,
-                                                                                                    GET_INFO)),
+    **{f"Describe, {n} instances": (1, n, True, of_answer(DESCRIBE, asked)) for n, asked in ASKED.items()},
+    **{f"Wait, {n} instances": (1, n, True, of_answer(WAIT, asked)) for n, asked in ASKED.items()},
+    "GetInfo on a kept connection, 3 instances": (1, 3, True, of_answer(GET_INFO, ASKED[3])),
     **{f"hugeplanctl status, {n} instances": (1, n, True, CtlBesideDaemon("status")) for n in (3, 100, 300)},
     "hugeplanctl status without a daemon, 3 instances": (1, 3, True, of_ctl("status")),
     "hugeplanctl status --json, nothing described": (1, 0, False, CtlBesideDaemon("status", "--json")),
