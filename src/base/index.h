@@ -30,6 +30,13 @@ static inline const void *index_find(const Index *index, const char *name) {
         return entry ? entry->value : NULL;
 }
 
+/* Returns the only value of that name, or NULL if there is none or several. */
+static inline const void *index_find_only(const Index *index, const char *name) {
+        const IndexEntry *entry = index_entry(index, name);
+
+        return entry && !entry->next ? entry->value : NULL;
+}
+
 /* Walks all entries of a name: INDEX_FOREACH(entry, index, name) { entry->value }. */
 #define INDEX_FOREACH(entry, index, name) \
         for (const IndexEntry *entry = index_entry((index), (name)); (entry); entry = entry->next)

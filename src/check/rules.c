@@ -170,7 +170,8 @@ static RuleInstance make_instance(const HostView *input, size_t i) {
                     !(figure && !figure->wrong &&
                       figure->sizing.page_size_bytes == planned->page_size_bytes))
                         figure = each;
-        if (config->unit && input->page_users)
+        if (config->unit && input->page_users &&
+            index_find_only(input->config->by_unit, config->unit))
                 instance.page_user =
                         VEC_FIND(user, &input->page_users->list,
                                  text_equals(user->unit, config->unit) &&

@@ -60,8 +60,12 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
 
         if (config && !config->refusal && config->memory_kind == MEMORY_AUTO)
                 return;
-        config = config_find(read_config(command), instance->name);
-        if (!config || config->refusal || config->memory_kind == MEMORY_AUTO)
+        const Config *all = read_config(command);
+
+        config = config_find(all, instance->name);
+        /* What the server takes of several instances' pages is not known. */
+        if (!config || config->refusal || config->memory_kind == MEMORY_AUTO ||
+            (config->unit && !index_find_only(all->by_unit, config->unit)))
                 return;
         const Learned *learned = &config->learned;
         uint64_t size_bytes = instance->page_size_bytes;

@@ -225,13 +225,7 @@ static bool take_count(Keeper *keeper, Arena *arena, const InstanceConfig *insta
  * describes another unit. */
 static const InstanceConfig *find_counted(const Keeper *keeper, const Config *files,
                                           const char *unit) {
-        const InstanceConfig *known = NULL;
-
-        INDEX_FOREACH(entry, keeper->asked.config->by_unit, unit) {
-                if (known)
-                        return NULL;
-                known = entry->value;
-        }
+        const InstanceConfig *known = index_find_only(keeper->asked.config->by_unit, unit);
         const InstanceConfig *instance = known ? config_find(files, known->name) : NULL;
 
         return instance && instance_is_looked_at(instance) && text_equals(instance->unit, unit)

@@ -366,7 +366,8 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
                                                        : "its mappings cannot be seen";
                 proof.remedy = "run hugeplanctl again, as root";
         }
-        add_deviations(arena, &proof);
+        if (!input->is_unit_shared)
+                add_deviations(arena, &proof);
         reckon_tables(input, &proof);
         proof.is_as_planned = proof.deviations.n == 0 && proof.outcome != OUTCOME_FELL_BACK &&
                               proof.outcome != OUTCOME_UNKNOWN;

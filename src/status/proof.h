@@ -61,6 +61,7 @@ typedef struct ProofInput {
         const char *wrong;            /* the problem with its files, as a sentence; NULL: none */
         uint64_t n_sessions_max;      /* the database's limit; 0: not known */
         uint64_t base_page_bytes;     /* 0: not known */
+        bool is_unit_shared; /* the unit also has pages of other instances, which cannot be told apart */
 } ProofInput;
 
 typedef struct Deviation {

@@ -53,8 +53,8 @@ static void read_settings(const Verification *verification, ProofInput *input, S
 }
 
 /* At a glance, the settings are read only if small memory needs an explanation. */
-static const Proof *prove(Verification *verification, const StatusInstance *instance,
-                          bool is_glance) {
+static const Proof *prove(Verification *verification, const Status *status,
+                          const StatusInstance *instance, bool is_glance) {
         Command *command = verification->command;
         Arena *arena = command->arena;
         const Engine *engine = instance->engine ? engine_find(instance->engine) : NULL;
@@ -80,6 +80,10 @@ static const Proof *prove(Verification *verification, const StatusInstance *inst
                 if (look->is_running)
                         read_settings(verification, &input, look);
         }
+        input.is_unit_shared =
+                VEC_FIND(hold, &status->left, text_equals(hold->unit, instance->unit)) ||
+                ARRAY_SUM(each, status->instances, status->n_instances,
+                          text_equals(each->unit, instance->unit)) > 1;
         *proof = proof_judge(arena, &input);
         return proof;
 }
@@ -140,7 +144,7 @@ void add_outcomes(Command *command, Status *status) {
                 if (!verification.host.root)
                         verification.host = server_host(command->root, command->arena,
                                                         page_sizes_of(command, status));
-                instance->proof = prove(&verification, instance, true);
+                instance->proof = prove(&verification, status, instance, true);
                 instance->outcome = outcome_name(instance->proof->outcome);
                 if (instance->proof->outcome != OUTCOME_UNKNOWN)
                         proof_add_problems(instance->proof, SEVERITY_WARNING, &problems);
@@ -161,7 +165,8 @@ ProofList prove_all(Command *command, const Status *status, const char *name, co
 
                 /* If the file is broken or the size is unknown, the need is not known. */
                 if (name ? text_equals(instance->name, name) : !engine || engine->reserves)
-                        *vec_push(command->arena, &proofs) = *prove(&verification, instance, false);
+                        *vec_push(command->arena, &proofs) =
+                                *prove(&verification, status, instance, false);
         }
         return proofs;
 }

@@ -97,6 +97,7 @@ VERB(do_set, "set") {
                 {"lower-bound", NULL, &pages->is_lower_bound},
                 {"map", NULL, &c->look.has_map},
                 {"running", NULL, &c->look.is_running},
+                {"unit-shared", NULL, &c->input.is_unit_shared},
         };
 
         for (size_t i = 1; line->words[i]; i++) {
