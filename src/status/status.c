@@ -415,7 +415,7 @@ static void add_problems(Judge *judge) {
         VEC_FOREACH(hold, &status->left)
                 diags_report(
                         problems, problem_of(PROBLEM_PAGES_KEPT, NULL, NULL),
-                        "%s keeps the %s pages of %s that it was started with for %s, which is no longer described, until it stops",
+                        "%s keeps the %s pages of %s that it was started with for %s, which is no longer described for it, until it stops",
                         hold->unit, format_count(arena, hold->pages),
                         format_page_size(arena, hold->page_size_bytes), hold->instance);
 }
