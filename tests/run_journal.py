@@ -45,7 +45,7 @@ def entry(boot: int, seconds: int, message: str, *fields: str, unit: str = UNIT)
 POOL = ("HUGEPLAN_KIND=pool", "HUGEPLAN_NODE=0", "HUGEPLAN_PAGE_SIZE=2097152", "HUGEPLAN_INSTANCE=orders",
         "HUGEPLAN_INSTANCE=sales")
 ENTRIES = [
-    entry(0, 0, "node 0: 540 pages of 2M are reserved", "HUGEPLAN_EVENT=reserved", "PRIORITY=6", *POOL,
+    entry(0, 0, "node 0: 540 pages of 2M (1.1G) reserved", "HUGEPLAN_EVENT=reserved", "PRIORITY=6", *POOL,
           "HUGEPLAN_PAGES_BEFORE=0", "HUGEPLAN_PAGES=540", "HUGEPLAN_PAGES_WANTED=540"),
     entry(0, 1, "orders is ready", "HUGEPLAN_EVENT=ready", "PRIORITY=6", "HUGEPLAN_INSTANCE=orders"),
     entry(0, 2, "no event of ours", "PRIORITY=6"),

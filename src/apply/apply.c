@@ -404,10 +404,10 @@ static const char *with_caches(Arena *arena, const char *remedy, const Node *nod
 
 Reason evidence_of_shortfall(Arena *arena, const Topology *now, const ApplyResult *result) {
         const PlanPool *pool = result->step.pool;
-        const char *what = arena_printf(arena, "node %u gave %s of %s pages of %s", pool->node,
-                                        format_count(arena, result->reached_pages),
-                                        format_count(arena, result->step.to_pages),
-                                        format_page_size(arena, pool->page_size_bytes));
+        const char *what = arena_printf(
+                arena, "node %u gave %s of %s", pool->node,
+                format_count(arena, result->reached_pages),
+                format_page_count(arena, result->step.to_pages, pool->page_size_bytes));
         const Node *node = topology_node(now, pool->node);
         uint64_t free_bytes = node ? node->free_bytes : 0;
         uint64_t missing =

@@ -65,7 +65,7 @@ char *format_duration(Arena *arena, uint64_t usec);
 /* 1234567 -> "1,234,567". */
 char *format_count(Arena *arena, uint64_t n);
 
-/* "1 page of 1G", "1,081 pages of 2M"; and with their size: "1,081 pages of 2M (2.1G)". */
+/* "1 page of 1G", "1,081 pages of 2M"; and with their size: "1,081 pages of 2M (2.1G)". If the size is 0: "1 page". */
 char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 

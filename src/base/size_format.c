@@ -42,8 +42,9 @@ char *format_count(Arena *arena, uint64_t n) {
 }
 
 char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s page%s of %s", format_count(arena, pages),
-                            pages == 1 ? "" : "s", format_page_size(arena, page_size_bytes));
+        return arena_printf(arena, "%s page%s%s%s", format_count(arena, pages),
+                            pages == 1 ? "" : "s", page_size_bytes > 0 ? " of " : "",
+                            page_size_bytes > 0 ? format_page_size(arena, page_size_bytes) : "");
 }
 
 char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {

@@ -185,26 +185,28 @@ static Diag of_line(ProblemKind kind, const char *words, const char *remedy) {
 
 static void judge_pool(Adviser *adviser, const AdvisedPool *pool) {
         Diags *problems = &adviser->advice->problems;
-        char *size = format_page_size(adviser->arena, pool->page_size_bytes);
+        Arena *arena = adviser->arena;
 
         if (pool->present_pages > pool->found_pages)
                 diags_report(
                         problems,
                         of_line(PROBLEM_CMDLINE_SHORT, NULL,
                                 "ask for fewer pages or another node; pages may also have been given back since boot"),
-                        "asks for %" PRIu64 " pages of %s on node %u, and the node has %" PRIu64,
-                        pool->present_pages, size, pool->node, pool->found_pages);
+                        "asks for %s on node %u, and the node has %s",
+                        format_page_count(arena, pool->present_pages, pool->page_size_bytes),
+                        pool->node, format_count(arena, pool->found_pages));
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages && !pool->is_run_time)
                 diags_report(
                         problems, of_line(PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
                         "pages of %s on node %u were reserved at run time in this boot, which may fail at the next boot",
-                        size, pool->node);
+                        format_page_size(arena, pool->page_size_bytes), pool->node);
         if (pool->present_pages > pool->planned_pages)
                 diags_report(problems, of_line(PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
-                             "asks for %" PRIu64
-                             " pages of %s on node %u beyond the plan; they are %sleft to others",
-                             pool->present_pages - pool->planned_pages, size, pool->node,
+                             "asks for %s on node %u beyond the plan, %sleft to others",
+                             format_page_count(arena, pool->present_pages - pool->planned_pages,
+                                               pool->page_size_bytes),
+                             pool->node,
                              pool->is_demotable ? "demoted where smaller pages are short, or "
                                                 : "");
 }

@@ -81,11 +81,12 @@ static void warn_of_size(Command *command, const StatusInstance *instance) {
         /* The mapped pages may be fewer than the database takes now, so the warning does not recommend that figure. */
         log_line(
                 LOG_WARNING,
-                "%s: too small: %s %s pages of %s, and its configured size is %s pages; it does not start, or starts without huge pages; write Memory=auto%s",
+                "%s: too small: %s %s, and its configured size is %s; it does not start, or starts without huge pages; write Memory=auto%s",
                 instance->name,
                 asked > 0 ? arena_printf(arena, "%s itself requires", config->engine->title)
                           : "it had mapped",
-                format_count(arena, pages), page_size, format_count(arena, instance->pages_wanted),
+                format_page_count(arena, pages, size_bytes),
+                format_count(arena, instance->pages_wanted),
                 asked > 0 ? arena_printf(arena, ", or Pages=%s:%" PRIu64, page_size, pages) : "");
 }
 

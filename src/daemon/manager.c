@@ -219,7 +219,7 @@ void manager_work(Manager *manager) {
 
         on_alive(manager);
         apply_progress(keeper_apply(manager->keeper), &done, &all);
-        service_notify("STATUS=Reserving: %s of %s pages", format_count(arena, done),
+        service_notify("STATUS=Reserving pages: %s of %s", format_count(arena, done),
                        format_count(arena, all));
         worker_start(manager->writer.worker, perform, manager);
 }

@@ -237,8 +237,8 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                 REASON_CONFIG,
                 arena_printf(
                         arena,
-                        "min_size= of Mount= earmarks %s pages of %s, and only %s are reserved for the instance",
-                        format_count(arena, earmarked), format_page_size(arena, page_size_bytes),
+                        "min_size= of Mount= earmarks %s, and only %s reserved for the instance",
+                        format_page_count(arena, earmarked, page_size_bytes),
                         format_count(arena, option->pages)),
                 "lower min_size=, or reserve more by Memory= or Pages=");
 }

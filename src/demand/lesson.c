@@ -51,8 +51,8 @@ void lesson_take_larger(Arena *arena, Lesson *lesson) {
                         arena,
                         "Its settings have changed since its last size was learned, and "
                         "the server has not given its size with them: the last size is "
-                        "larger than the %s pages of the rule.",
-                        format_count(arena, sizing->pages));
+                        "larger than the %s of the rule.",
+                        format_page_count(arena, sizing->pages, sizing->page_size_bytes));
                 sizing->pages = last;
                 sizing->bytes = mul_saturated(last, sizing->page_size_bytes);
                 sizing->source = SIZING_LEARNED;

@@ -51,9 +51,8 @@ void keeper_report_diag(const Keeper *keeper, const Diag *diag) {
 void keeper_report_start(const Keeper *keeper, const PlanInstance *planned, const Reason *refusal) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *name = planned->demand->config->name;
-        const char *pages = arena_printf(arena, "%s pages of %s",
-                                         format_count(arena, planned->pages_granted),
-                                         format_page_size(arena, planned->page_size_bytes));
+        const char *pages =
+                format_page_count(arena, planned->pages_granted, planned->page_size_bytes);
         HistoryEntry entry = {
                 .instances = {&name, 1, 1},
                 .text = refusal ? arena_printf(arena, "%s: its start is refused: %s", name,
@@ -77,10 +76,8 @@ void keeper_report_size(const Keeper *keeper, const char *instance, const PageCo
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const HistoryEntry entry = {
                 .instances = {&instance, 1, 1},
-                .text = arena_printf(arena,
-                                     "%s: was determined to need %s pages of %s (before: %s)",
-                                     instance, format_count(arena, count->pages),
-                                     format_page_size(arena, count->page_size_bytes),
+                .text = arena_printf(arena, "%s: was determined to need %s (before: %s)", instance,
+                                     format_page_count(arena, count->pages, count->page_size_bytes),
                                      format_count(arena, pages_before)),
                 .figures = {.page_size_bytes = HISTORY_NUMBER(count->page_size_bytes),
                             .pages_before = HISTORY_NUMBER(pages_before),

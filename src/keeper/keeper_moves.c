@@ -82,24 +82,24 @@ static HistoryEvent judge_move(const PoolMove *move) {
                                                                        : HISTORY_RESERVED;
 }
 
-/* Returns "node 0: 12 pages of 2M are reserved, 24M (before: 3); write x 38, reclaim x 2 in 12s: Input/output error". */
+/* Returns "node 0: 12 pages of 2M (24M) reserved (before: 3); write x 38, reclaim x 2 in 12s: Input/output error". */
 static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what) {
-        const char *size = format_page_size(arena, move->page_size_bytes),
-                   *pages = format_count(arena, move->pages);
+        uint64_t size = move->page_size_bytes;
+        const char *pages = format_count(arena, move->pages);
         Text text = text_in(arena), tries = text_in(arena);
 
         text_printf(&text, "node %u: ", move->node);
         if (what == HISTORY_SHORT)
-                text_printf(&text, "%s of %s pages of %s could be reserved, the pool has %s",
+                text_printf(&text, "%s of %s could be reserved, the pool has %s",
                             format_count(arena, move->best_pages),
-                            format_count(arena, move->wanted_pages), size, pages);
+                            format_page_count(arena, move->wanted_pages, size), pages);
         else if (what == HISTORY_GIVEN_BACK)
-                text_printf(&text, "%s pages of %s were given back, the pool has %s",
-                            format_count(arena, move->from_pages - move->pages), size, pages);
+                text_printf(&text, "%s given back, the pool has %s",
+                            format_page_count(arena, move->from_pages - move->pages, size), pages);
         else
-                text_printf(&text, "%s pages of %s %s, %s (before: %s)", pages, size,
-                            what == HISTORY_REPAIRED ? "are reserved again" : "are reserved",
-                            format_size(arena, mul_saturated(move->pages, move->page_size_bytes)),
+                text_printf(&text, "%s %s (before: %s)",
+                            format_page_count_and_size(arena, move->pages, size),
+                            what == HISTORY_REPAIRED ? "reserved again" : "reserved",
                             format_count(arena, move->from_pages));
         for (int i = 0; i < ESCALATION_DONE; i++)
                 if (move->n_tries[i] > 0)

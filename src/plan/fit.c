@@ -57,9 +57,8 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
         }
         /* A value that is refused was counted as one that fits. */
         if (least == 0 || size_with(&question, least, &fit.sizing))
-                return arena_printf(arena, "%s does not fit into %s pages of %s at any size",
-                                    engine->title, format_count(arena, pages),
-                                    format_page_size(arena, page_size_bytes));
+                return arena_printf(arena, "%s does not fit into %s at any size", engine->title,
+                                    format_page_count(arena, pages, page_size_bytes));
         fit.value = value_text(&question, least);
         fit.value_bytes = least * MIB;
         *ret = fit;

@@ -31,11 +31,12 @@ char *attempt_format(Arena *arena, const Attempt *attempt) {
         const EscalationRecord *record = &attempt->record;
 
         return arena_printf(
-                arena, "node %u, %s: %s: %s -> %s pages in %s%s%s", attempt->node,
+                arena, "node %u, %s: %s: %s -> %s page%s in %s%s%s", attempt->node,
                 format_page_size(arena, attempt->page_size_bytes),
                 escalation_action_name(record->action), format_count(arena, record->pages_before),
-                format_count(arena, record->pages_after), format_duration(arena, record->usec),
-                record->error < 0 ? ": " : "", record->error < 0 ? strerror(-record->error) : "");
+                format_count(arena, record->pages_after), record->pages_after == 1 ? "" : "s",
+                format_duration(arena, record->usec), record->error < 0 ? ": " : "",
+                record->error < 0 ? strerror(-record->error) : "");
 }
 
 int pool_change_from_json(const json_t *json, PoolChange *ret) {
@@ -50,10 +51,9 @@ int pool_change_from_json(const json_t *json, PoolChange *ret) {
 }
 
 char *pool_change_format(Arena *arena, const PoolChange *change) {
-        return arena_printf(arena, "node %u: %s -> %s pages of %s", change->node,
+        return arena_printf(arena, "node %u: %s -> %s", change->node,
                             format_count(arena, change->pages_before),
-                            format_count(arena, change->pages_after),
-                            format_page_size(arena, change->page_size_bytes));
+                            format_page_count(arena, change->pages_after, change->page_size_bytes));
 }
 
 int change_from_json(Arena *arena, const json_t *json, Change *ret) {

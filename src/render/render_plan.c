@@ -50,13 +50,10 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 uint64_t pages = step->from_pages - step->to_pages;
 
                 if (step->demote_to_bytes > 0)
-                        text_printf(text,
-                                    "Node %u: %s existing %s of %s %s demoted to pages of %s.\n",
-                                    step->pool->node, format_count(arena, pages),
-                                    pages == 1 ? "page" : "pages",
-                                    format_page_size(arena, step->pool->page_size_bytes),
-                                    pages == 1 ? "is" : "are",
-                                    format_page_size(arena, step->demote_to_bytes));
+                        text_printf(
+                                text, "Node %u: existing pages are demoted to pages of %s: %s.\n",
+                                step->pool->node, format_page_size(arena, step->demote_to_bytes),
+                                format_page_count(arena, pages, step->pool->page_size_bytes));
         }
 }
 

@@ -139,10 +139,9 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_pools(&text, status, options);
         /* Reserved pages are not in the table of pools: the kernel counts them for the whole host. */
         VEC_FOREACH(reserved, &status->reserved)
-                text_printf(&text, "%sReserved and not touched yet: %s pages of %s %sby %s%s%s.\n",
+                text_printf(&text, "%sReserved and not touched yet: %s %sby %s%s%s.\n",
                             reserved == status->reserved.items ? "\n" : "",
-                            format_count(arena, reserved->pages),
-                            format_page_size(arena, reserved->page_size_bytes),
+                            format_page_count(arena, reserved->pages, reserved->page_size_bytes),
                             reserved->is_likely && (reserved->unit || reserved->instance)
                                     ? "likely "
                                     : "",

@@ -31,10 +31,13 @@ char *render_verdict(Arena *arena, const StatusInstance *instance) {
 
         text_printf(&text, "%s: %s", instance->name, verdict_name(instance->verdict));
         if (instance->pages_wanted > 0 && !instance->reason.text)
-                text_printf(&text, ": %s pages of %s (%s)",
-                            render_granted(arena, instance->pages_granted, instance->pages_wanted),
-                            format_page_size(arena, instance->page_size_bytes),
-                            render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+                text_printf(&text, ": %s%s",
+                            instance->pages_granted == instance->pages_wanted
+                                    ? ""
+                                    : arena_printf(arena, "%s of ",
+                                                   format_count(arena, instance->pages_granted)),
+                            format_page_count_and_size(arena, instance->pages_wanted,
+                                                       instance->page_size_bytes));
         if (instance->nodes.n > 0 && !instance->reason.text)
                 text_printf(&text, " on nodes %s", render_nodes(arena, &instance->nodes));
         if (instance->reason.text)

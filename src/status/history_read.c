@@ -69,10 +69,11 @@ const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_
                     !ARRAY_ANY(later, entry + 1, (size_t) (end - entry - 1),
                                is_addition(later, page_size_bytes) &&
                                        later->figures.node.value == entry->figures.node.value))
-                        text_printf(&text, "%s%s: %s to %s pages on node %" PRIu64,
+                        text_printf(&text, "%s%s: %s to %s on node %" PRIu64,
                                     text.length > 0 ? "; " : "", entry->at,
                                     format_count(arena, entry->figures.pages_before.value),
-                                    format_count(arena, entry->figures.pages.value),
+                                    format_page_count(arena, entry->figures.pages.value,
+                                                      page_size_bytes),
                                     entry->figures.node.value);
         if (text.length > 0)
                 return arena_printf(arena, "%s, not by hugeplan", text_string(&text));

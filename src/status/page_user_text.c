@@ -37,14 +37,12 @@ char *page_user_format_use(Arena *arena, const PageUser *user) {
                 return text.string;
         }
         if (user->mapped_pages > 0)
-                text_printf(&text, "%s pages of %s mapped, %s%s in use",
-                            format_count(arena, user->mapped_pages),
-                            format_page_size(arena, user->page_size_bytes), at_least,
-                            format_count(arena, user->pages));
+                text_printf(&text, "%s mapped, %s%s in use",
+                            format_page_count(arena, user->mapped_pages, user->page_size_bytes),
+                            at_least, format_count(arena, user->pages));
         else
-                text_printf(&text, "%s%s pages of %s in use", at_least,
-                            format_count(arena, user->pages),
-                            format_page_size(arena, user->page_size_bytes));
+                text_printf(&text, "%s%s in use", at_least,
+                            format_page_count(arena, user->pages, user->page_size_bytes));
         VEC_FOREACH(here, &user->nodes)
                 text_printf(&text, "%s%u: %s%s", here == user->nodes.items ? " (node " : ", ",
                             here->node, format_count(arena, here->pages),

@@ -163,14 +163,14 @@ static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken,
                           Proof *proof) {
         const StatusInstance *instance = proof->instance;
         const Engine *engine = engine_of(instance);
-        const char *page_size = format_page_size(arena, proof->page_size_bytes);
         bool is_auto = input->config && input->config->memory_kind == MEMORY_AUTO;
 
         proof->cause = FALL_SHORT;
-        proof->why = arena_printf(arena, "%s %s pages of %s, and %s were planned for it",
-                                  taken > 0 ? "it takes" : "by its settings it takes up to",
-                                  format_count(arena, taken > 0 ? taken : needed), page_size,
-                                  format_count(arena, proof->wanted_pages));
+        proof->why = arena_printf(
+                arena, "%s %s, more than the %s planned for it",
+                taken > 0 ? "it takes" : "by its settings it takes up to",
+                format_page_count(arena, taken > 0 ? taken : needed, proof->page_size_bytes),
+                format_count(arena, proof->wanted_pages));
         if (is_auto)
                 proof->remedy = arena_printf(arena,
                                              "hugeplanctl learn %s, then: systemctl restart %s",
@@ -180,8 +180,9 @@ static void explain_short(Arena *arena, const ProofInput *input, uint64_t taken,
                         arena,
                         "write %sPages=%s:%" PRIu64
                         " into %s, then: hugeplanctl reload, and: systemctl restart %s",
-                        engine && engine->has_auto ? "Memory=auto or " : "", page_size,
-                        MAX(taken, needed), instance->file, instance->unit);
+                        engine && engine->has_auto ? "Memory=auto or " : "",
+                        format_page_size(arena, proof->page_size_bytes), MAX(taken, needed),
+                        instance->file, instance->unit);
 }
 
 /* Explains a fall back for which enough pages were planned. */
@@ -192,9 +193,9 @@ static void explain_lost(Arena *arena, Proof *proof) {
 
         proof->cause = FALL_LOST;
         proof->why = instance->was_let_start
-                             ? arena_printf(arena,
-                                            "it was allowed to start with %s pages, and got %s",
-                                            format_count(arena, proof->wanted_pages),
+                             ? arena_printf(arena, "it was allowed to start with %s, and got %s",
+                                            format_page_count(arena, proof->wanted_pages,
+                                                              proof->page_size_bytes),
                                             format_count(arena, proof->mapped_pages))
                              : "it has run since before its pages were reserved";
         proof->remedy =
@@ -313,10 +314,11 @@ static void add_deviations(Arena *arena, Proof *proof) {
                         if (planned->n > 0 && node->pages > 0 &&
                             !pages_find_on(planned, node->node))
                                 deviate(arena, proof,
-                                        arena_printf(arena,
-                                                     "%s are on node %u, where none were planned",
-                                                     format_page_count(arena, node->pages, bytes),
-                                                     node->node),
+                                        arena_printf(
+                                                arena,
+                                                "it has %s on node %u, where none were planned",
+                                                format_page_count(arena, node->pages, bytes),
+                                                node->node),
                                         arena_printf(
                                                 arena,
                                                 "the kernel moves pages away from memory that goes offline; a "

@@ -206,11 +206,12 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                           const IdSet *nodes) {
         Arena *arena = judge->arena;
         const char *where = topology_format_nodes(arena, nodes), *n = format_count(arena, missing);
+        const char *are = missing == 1 ? "is" : "are";
 
         if (judge->input->is_working) {
                 instance->verdict = VERDICT_PENDING;
                 instance->reason = reason_make(arena, REASON_NONE, NULL,
-                                               "%s pages are still being reserved", n);
+                                               "%s of its pages %s still being reserved", n, are);
                 return;
         }
         bool is_lost = was_ready(judge, instance);
@@ -223,8 +224,7 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                         arena, REASON_TAKEN,
                         "see who uses huge pages in 'hugeplanctl status --all', and run 'hugeplanctl "
                         "reload' to reserve more",
-                        "others use pages of %s, and %s of its pages %s missing", where, n,
-                        missing == 1 ? "is" : "are");
+                        "others use pages of %s, and %s of its pages %s missing", where, n, are);
         else if (is_lost)
                 instance->reason = reason_make(arena, REASON_POOL_SHRANK, SHRANK_REMEDY,
                                                "the pools of %s no longer hold %s of its pages",
@@ -233,8 +233,7 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                 instance->reason =
                         reason_make(arena, REASON_POOL_SHRANK,
                                     "restart hugeplan.service, or run 'hugeplanctl reload'",
-                                    "on %s, %s of its pages %s not reserved", where, n,
-                                    missing == 1 ? "is" : "are");
+                                    "on %s, %s of its pages %s not reserved", where, n, are);
 }
 
 /* Returns whether pages changed while they were read: the counts cannot prove then that a page is missing. */
@@ -262,11 +261,11 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
         if (lost == 0)
                 return;
         instance->verdict = VERDICT_LOST;
-        instance->reason =
-                reason_make(judge->arena, REASON_POOL_SHRANK, SHRANK_REMEDY,
-                            "%s runs, and %s pages that it has reserved and not touched yet are no "
-                            "longer free on its nodes: touching them kills it (SIGBUS)",
-                            hold->unit, format_count(judge->arena, lost));
+        instance->reason = reason_make(
+                judge->arena, REASON_POOL_SHRANK, SHRANK_REMEDY,
+                "%s runs, and %s of the pages that it has reserved and not touched yet %s no "
+                "longer free on its nodes: touching them kills it (SIGBUS)",
+                hold->unit, format_count(judge->arena, lost), lost == 1 ? "is" : "are");
 }
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
@@ -353,11 +352,11 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                           "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                           exposure->taker)
                                 : USERS_REMEDY),
-                "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
-                format_count(arena, exposure->pages),
-                format_page_size(arena, exposure->page_size_bytes), exposure->unit,
-                topology_format_nodes(arena, &exposure->nodes), has_others ? "others: " : "", taker,
-                has_others ? "" : ", which", format_count(arena, exposure->taker_pages));
+                "%s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
+                format_page_count(arena, exposure->pages, exposure->page_size_bytes),
+                exposure->unit, topology_format_nodes(arena, &exposure->nodes),
+                has_others ? "others: " : "", taker, has_others ? "" : ", which",
+                format_count(arena, exposure->taker_pages));
 }
 
 void status_add_aside(const Reason *aside, Diags *problems) {
@@ -402,9 +401,10 @@ static void add_problems(Judge *judge) {
                                 problem_of(
                                         PROBLEM_SURPLUS_PAGES, NULL,
                                         "check nr_overcommit_hugepages of this page size, and what lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"),
-                                "node %u has %s surplus pages of %s, which disappear when they are freed",
-                                pool->node, format_count(arena, pool->surplus_pages),
-                                format_page_size(arena, pool->page_size_bytes));
+                                "node %u has a surplus of %s, which disappears when it is freed",
+                                pool->node,
+                                format_page_count(arena, pool->surplus_pages,
+                                                  pool->page_size_bytes));
         for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
                 Exposures exposures = promises_exposures(
                         arena, &judge->promises[k], topology_free_pages(arena, topology, k), false);
@@ -415,9 +415,9 @@ static void add_problems(Judge *judge) {
         VEC_FOREACH(hold, &status->left)
                 diags_report(
                         problems, problem_of(PROBLEM_PAGES_KEPT, NULL, NULL),
-                        "%s keeps the %s pages of %s that it was started with for %s, which is no longer described for it, until it stops",
-                        hold->unit, format_count(arena, hold->pages),
-                        format_page_size(arena, hold->page_size_bytes), hold->instance);
+                        "%s keeps the %s that it was started with for %s, which is no longer described for it, until it stops",
+                        hold->unit, format_page_count(arena, hold->pages, hold->page_size_bytes),
+                        hold->instance);
 }
 
 Verdict status_worst_verdict(const Status *status) {

@@ -89,8 +89,8 @@ static void find_1g(RuleRun *run, const RuleInstance *instance) {
                 run, (Diag){.file = instance->config->file, .key = "PageSize"},
                 "give it PageSize=1G and pages of its own, or limit it: systemd "
                 "cannot, a hugetlb control group can (hugetlb.1GB.rsvd.max = 0)",
-                "%s takes the largest pages first, and this host has or plans %s pages of 1G: its pool of %s takes up to %s of those from their instances, and its own %s stay unused",
-                instance->config->name, format_count(run->arena, found),
+                "%s takes the largest pages first, and this host has or plans %s: its pool of %s takes up to %s of those from their instances, and its own %s stay unused",
+                instance->config->name, format_page_count(run->arena, found, GIB),
                 format_size(run->arena, pool),
                 format_count(run->arena, MIN(found, div_round_up(pool, GIB))),
                 rule_planned_pages(run->arena, instance));

@@ -213,10 +213,8 @@ static void find_shm(RuleRun *run) {
                 add_shm(run, PATH_SHMALL, "kernel.shmall",
                         arena_printf(
                                 run->arena,
-                                "all segments together may have %s pages of %s (%s), and the instances need %s: shmget() fails with ENOSPC (ORA-27102, error 28)",
-                                format_count(run->arena, limits->shmall_pages),
-                                format_page_size(run->arena, page),
-                                format_size(run->arena, mul_saturated(limits->shmall_pages, page)),
+                                "all segments together may have %s, and the instances need %s: shmget() fails with ENOSPC (ORA-27102, error 28)",
+                                format_page_count_and_size(run->arena, limits->shmall_pages, page),
                                 format_size(run->arena, sum)),
                         pages, limits->shmall_pages);
 }

@@ -440,9 +440,9 @@ static const char *answer(Arena *arena, const Gathered *gathered, const char *ou
                 return "the server was asked for its number of huge pages and did not print one";
         if (pages < least)
                 return arena_printf(arena,
-                                    "the server says it needs %" PRIu64 " pages of %s, but "
+                                    "the server says it needs %s, but "
                                     "shared_buffers alone takes %" PRIu64,
-                                    pages, format_page_size(arena, page_size_bytes), least);
+                                    format_page_count(arena, pages, page_size_bytes), least);
         sizing_add(arena, &sizing, "the server's own answer",
                    "postgres -C shared_memory_size_in_huge_pages", pages * page_size_bytes);
         sizing_finish(&sizing);

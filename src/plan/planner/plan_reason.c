@@ -79,9 +79,8 @@ static char *shortage_remedy(Planner *planner, const DemandInstance *demand,
         Text text = text_in(planner->arena);
 
         if (capacity > 0)
-                text_printf(&text, "ask for at most %s %s, ",
-                            format_count(planner->arena, capacity),
-                            capacity == 1 ? "page" : "pages");
+                text_printf(&text, "ask for at most %s, ",
+                            format_page_count(planner->arena, capacity, option->page_size_bytes));
         if (id_set_count(&demand->nodes) < id_set_count(&memory_nodes))
                 text_add(&text, "allow more nodes, ");
         uint64_t movable_bytes = earlier_claims(planner, &demand->nodes)->movable_bytes;
@@ -117,13 +116,11 @@ static Reason explain_share(const Planner *planner, const DemandInstance *demand
         return reason_make(
                 arena, REASON_BEYOND_BOUND,
                 "raise AutoMemory= in [Host], raise its Priority=, or set its size by Memory=",
-                "%s %s not fit: of the share of learned sizes on %s (AutoMemory=%s of each node), %s (%s) %s left",
+                "%s %s not fit: the share of learned sizes on %s (AutoMemory=%s of each node) has %s left",
                 format_page_count_and_size(arena, option->pages, option->page_size_bytes),
                 option->pages == 1 ? "does" : "do", topology_format_nodes(arena, &demand->nodes),
                 amount_format(arena, &planner->input->host->auto_memory),
-                format_count(arena, pages),
-                format_size(arena, mul_saturated(pages, option->page_size_bytes)),
-                pages == 1 ? "is" : "are");
+                format_page_count_and_size(arena, pages, option->page_size_bytes));
 }
 
 Reason planner_explain(Planner *planner, const PlanInstance *instance, const DemandOption *option,

@@ -166,11 +166,11 @@ TEST(latest_additions) {
         history.missing = NULL;
         add_drift(arena, &history, "at 1", 0, 2 * MIB, 0, 40);
         add_drift(arena, &history, "at 2", 0, 2 * MIB, 40, 1060);
-        add_drift(arena, &history, "at 3", 1, 2 * MIB, 5, 6);
+        add_drift(arena, &history, "at 3", 1, 2 * MIB, 0, 1);
         add_drift(arena, &history, "at 4", 0, GIB, 0, 1);
         add_drift(arena, &history, "at 5", 0, 2 * MIB, 1060, 20);
         say(arena, &history, NULL, "drift", "transparent huge pages");
         assert_text(
                 history_say_who(arena, &history, 2 * MIB),
-                "at 2: 40 to 1,060 pages on node 0; at 3: 5 to 6 pages on node 1, not by hugeplan");
+                "at 2: 40 to 1,060 pages of 2M on node 0; at 3: 0 to 1 page of 2M on node 1, not by hugeplan");
 }
