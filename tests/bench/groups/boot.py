@@ -8,7 +8,8 @@ figure depends on this host.
 With nothing described no service of hugeplan runs in a boot. With an instance hugeplan.service is on the way to
 sysinit.target, the gate is a command of the database's unit, and hugeplan-check.service runs after multi-user.target. Most
 of their instructions are systemd's: it sets up the mounts of the sandbox. /bin/true takes 34 million instructions without a
-sandbox and 147 with that of hugeplan.service; [privilege.md](privilege.md) has the cost of each line."""
+sandbox and 147 with that of hugeplan.service; [privilege.md](privilege.md) has the cost of each line. The goal for a boot
+with one instance, 242 million, lies within what two pairs differ by (190 … 312)."""
 
 from __future__ import annotations
 

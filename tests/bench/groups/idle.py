@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Idle, and memory
 
-What it costs that the daemon stays. Of its private and dirty memory most is heap, then libc and loader, stacks, and its own
-relocations. The rest of what is private is its program text: no other process maps the file, and the kernel drops such pages
-when memory is short; gcc -Os saves a tenth of them. Where systemd runs, libsystemd is loaded to query it, which adds some
-180 KiB of dirty memory."""
+What it costs that the daemon stays. Of 672 KiB that were private (smaps) 248 were dirty, most of them heap (108), then libc
+and loader, stacks, and its own relocations. 328 were the whole program text and 84 its constants: no other process maps the
+file, and the kernel drops such pages when memory is short; gcc -Os saves a tenth of them. For 500 KiB the text would have to
+be half as large. Another 1,828 KiB were shared pages of libc, loader and jansson. An empty program that is linked with
+jansson has 112 KiB private; with these and the shared pages 2.2 MiB leave 313 KiB, which is less than the text. Where
+systemd runs, libsystemd is loaded to query it, which adds some 180 KiB of dirty memory."""
 
 from __future__ import annotations
 
@@ -52,14 +54,12 @@ def measure(report: Report) -> None:
         "", "wakeups", "CPU, ms", "private and dirty, KiB", "private, KiB", "resident, KiB"), [*rows, *missing])
     ours, before_ours = after["hugepland"], before["hugepland"]
     report.table("Of these, of hugepland", ("", "measured", "wanted", "met"), [
-        ["wakeups", number(ours.switches - before_ours.switches),
-         *report.judge(Goal(0, ""), ours.switches - before_ours.switches)],
-        ["CPU, ms", number(ours.cpu_msec - before_ours.cpu_msec),
-         *report.judge(Goal(0, "ms"), ours.cpu_msec - before_ours.cpu_msec)],
-        ["private and dirty, KiB", number(ours.dirty_kib), *report.judge(GOALS["memory-dirty"], ours.dirty_kib)],
-        ["private, KiB", number(ours.private_kib), *report.judge(GOALS["memory-private"], ours.private_kib)],
-        ["resident, MiB", number(ours.rss_kib / 1024), *report.judge(GOALS["memory-resident"], ours.rss_kib / 1024)],
-    ])
+        [what, number(value), *report.judge(goal, value)] for what, value, goal in (
+            ("wakeups", ours.switches - before_ours.switches, Goal(0, "")),
+            ("CPU, ms", ours.cpu_msec - before_ours.cpu_msec, Goal(0, "ms")),
+            ("private and dirty, KiB", ours.dirty_kib, GOALS["memory-dirty"]),
+            ("private, KiB", ours.private_kib, GOALS["memory-private"]),
+            ("resident, MiB", ours.rss_kib / 1024, GOALS["memory-resident"]))])
 
 
 def is_alive(process: subprocess.Popen[bytes]) -> bool:

@@ -4,12 +4,13 @@
 Pages for three instances and transparent huge pages: hugepland from exec to READY=1 and its end, the others with what they
 need for the same. The floor is a static C program that makes the same writes, reads them back and says READY=1.
 
-The kernel takes 2.4 us for each page, which nobody can save; the second table shows that hugepland's writes take no more
-than one plain write. What is left is what the others do not do: reading nodes, pools and policies before and after, the
+The kernel takes 2.4 us for each page, which nobody can save: with 4,096 pages the floor itself takes 0.53 of the time of
+systemd's tools. What is left is what the others do not do: reading nodes, pools and policies before and after, the
 configuration, a thread for the write so that the watchdog and clients are served meanwhile, the ledger on disk before the
-first page and after the last, watches, and an answer for each instance. That takes some 390 system calls, most of them to
-open, read and close files, and 1.1 million instructions in user space. A program that is only loaded takes as long as the
-floor."""
+first page and after the last, watches, and an answer for each instance: some 490 system calls and 1.1 million instructions
+in user space. Of the CPU time with 64 pages (perf) 21 % open, read and close 101 files, 12 % are the write, 9 % page faults
+and 5 % watches. Without any file read or watched it would take 1.05 of hugeadm's time and 0.19 of systemd's, which is the
+limit. Linked dynamically with jansson the floor takes 1.13 of the static one, to which the ratio was 2.2 to 3.2."""
 
 from __future__ import annotations
 

@@ -4,7 +4,11 @@
 The daemon's server alone, with one reply for every request, and the daemon itself, which looks at the host before it
 answers; beside them bare epoll, which reads a request, understands nothing of it and sends the same bytes. Clients run on
 the same processors. On kept connections two system calls are left, as for bare epoll. A request is parsed unless it has the
-same bytes as the one before: parsing takes five times as many instructions as everything else."""
+same bytes as the one before: parsing takes five times as many instructions as everything else.
+
+Informing a subscriber takes one send(2) of a text that is made once, and 1,300 instructions; nothing else is done from the
+first to the last. But the subscribers sleep while the daemon reloads, and bare epoll does not let them: with 3 ms of work
+before it sends it takes as long as hugepland (each 1.11 of bare epoll at real-time priority), which is the limit."""
 
 from __future__ import annotations
 

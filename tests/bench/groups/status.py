@@ -4,7 +4,8 @@
 `hugeplanctl status` beside hugeadm, which prints the pools only. The floor is a static C program that reads and prints
 every counter of every pool. With three instances an empty dynamic C program takes 0.58 of hugeadm's time, one that asks the
 daemon and prints the bytes of its answer 0.73, and 0.77 if it is linked with jansson, which is the limit. With 300 instances
-it takes 1.4, and a third each is the judgement in the daemon, the rows that it sends and their parsing, and the table.
+that program takes 1.4. Of the command's own time there parsing is 32 %, reading the rows 19 % and the table 44 %; of the
+daemon's 21 % are fstatat(2) of the 300 drop-ins.
 
 A start with nothing to write is that of a daemon that was restarted. A gate is `hugeplanctl wait`, which a database's unit
 runs before its server. Describe and Wait are the Varlink methods behind status and gate; the floor answers with the same
@@ -26,14 +27,6 @@ STATUS_COLUMNS = ("instances", "hugeplanctl status", "from … to", "hugeadm", "
                   "an empty program")
 
 
-def status_msec() -> float:
-    return run([HUGEPLANCTL, "status"]).wall_msec
-
-
-def hugeadm_msec() -> float:
-    return run([find_program("hugeadm", "libhugetlbfs-bin"), "--pool-list"]).wall_msec
-
-
 def measure(report: Report) -> None:
     pool, rows, starts = find_pool(), [], []
     for instances in INSTANCES:
@@ -52,7 +45,8 @@ def measure(report: Report) -> None:
 
 def compare_status(report: Report, instances: int) -> list[str]:
     remarks: dict[str, str] = {}
-    ways = [Way("ours", status_msec), Way("hugeadm", hugeadm_msec),
+    ways = [Way("ours", lambda: run([HUGEPLANCTL, "status"]).wall_msec),
+            Way("hugeadm", lambda: run([find_program("hugeadm", "libhugetlbfs-bin"), "--pool-list"]).wall_msec),
             Way("floor", lambda: run([str(HELPERS / "bench-read")]).wall_msec), Way("nop", lambda: run(NOP).wall_msec)]
     found = report.take_turns(ways, report.rounds(61), remarks)
     ours = found["ours"]
