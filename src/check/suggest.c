@@ -90,7 +90,7 @@ static const char *refuse_elsewhere(Arena *arena, const Candidate *candidate) {
                 arena,
                 "it runs in %s, whose files are not this host's and are not read%s; describe %s with "
                 "Engine=generic and Memory=auto, if its processes are in that unit's control group, or "
-                "with Pages=",
+                "with Pages= and without Unit=",
                 process && process->container ? process->container
                                               : "a container or another root directory",
                 mapped, unit ? unit : "a unit that starts it (a podman quadlet, for one)");
