@@ -3,19 +3,15 @@
 
 #include <string.h>
 
-/* Returns whether VALUE would be read differently without quotes. */
-static bool needs_quotes(Arena *arena, const char *value) {
+void config_add_value(Text *text, const char *key, const char *value) {
         const char *read, *remedy;
 
-        return *value == '"' || config_value_read(arena, value, &read, &remedy) ||
-               !text_equals(text_strip(arena, value), value);
-}
-
-void config_add_value(Text *text, const char *key, const char *value) {
         if (!value)
                 return;
         value = text_printable(text->arena, value);
-        bool is_quoted = needs_quotes(text->arena, value);
+        /* Without quotes it would be read differently. */
+        bool is_quoted = *value == '"' || config_value_read(text->arena, value, &read, &remedy) ||
+                         !text_equals(text_strip(text->arena, value), value);
 
         text_printf(text, "%s=%s", key, is_quoted ? "\"" : "");
         for (; *value; value++) {

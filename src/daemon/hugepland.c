@@ -25,20 +25,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static void print_help(void) {
-        puts("hugepland [OPTIONS]\n"
-             "\n"
-             "Reserves the huge pages of the database instances described in /etc/hugeplan.d,\n"
-             "keeps their status on a socket, and never takes pages away when it stops.\n"
-             "Started by systemd as hugeplan.service; can be run in the foreground by hand.\n"
-             "\n"
-             "  --root=DIR   work below DIR instead of /\n"
-             "  --help       this text\n"
-             "  --version    the version\n"
-             "\n"
-             "See hugepland(8), hugeplan.d(5), hugeplanctl(1).");
-}
-
 /* Returns 0 to continue with *RET_ROOT, otherwise the exit code plus 1. */
 static int parse_options(int argc, char **argv, const char **ret_root) {
         static const struct option options[] = {
@@ -56,7 +42,17 @@ static int parse_options(int argc, char **argv, const char **ret_root) {
                         *ret_root = optarg;
                         break;
                 case 'h':
-                        print_help();
+                        puts("hugepland [OPTIONS]\n"
+                             "\n"
+                             "Reserves the huge pages of the database instances described in /etc/hugeplan.d,\n"
+                             "keeps their status on a socket, and never takes pages away when it stops.\n"
+                             "Started by systemd as hugeplan.service; can be run in the foreground by hand.\n"
+                             "\n"
+                             "  --root=DIR   work below DIR instead of /\n"
+                             "  --help       this text\n"
+                             "  --version    the version\n"
+                             "\n"
+                             "See hugepland(8), hugeplan.d(5), hugeplanctl(1).");
                         return EXIT_DONE + 1;
                 case 'v':
                         puts("hugepland " HUGEPLAN_VERSION);

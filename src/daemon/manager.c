@@ -52,7 +52,7 @@ static void on_alive(void *userdata) {
         if (loop_is_set(&manager->notice.alive) ||
             (manager->notice.is_ready_sent && !keeper_is_working(manager->keeper)))
                 return;
-        service_extend_timeout(alive_extension_usec);
+        service_notify("EXTEND_TIMEOUT_USEC=%" PRIu64, alive_extension_usec);
         loop_set(manager->loop, &manager->notice.alive, clock_now_usec() + alive_usec, on_alive,
                  manager);
 }

@@ -27,17 +27,6 @@ static int listen_on(Server *server, int fd) {
         return r;
 }
 
-/* A socket that still accepts connections is left alone, whether it is systemd's or our own. */
-static void renew(Server *server) {
-        int r = listen_on(server, bind_socket(server));
-
-        if (r >= 0)
-                log_line(LOG_WARNING, PATH_SOCKET " had been removed; it was created again");
-        else if (r != -EADDRINUSE)
-                log_line(LOG_WARNING, PATH_SOCKET " was removed and cannot be created again: %s",
-                         strerror(-r));
-}
-
 static void on_server(void *userdata, uint32_t events UNUSED) {
         Server *server = userdata;
         int r = varlink_server_dispatch(server->varlink);
@@ -67,8 +56,15 @@ int server_start(Server *server, const Root *root, Loop *loop, const VarlinkInte
                 r = listen_on(server, fd);
         if (r < 0)
                 return r;
-        if (!server->is_socket_ours)
-                renew(server);
+        if (server->is_socket_ours)
+                return 0;
+        /* A socket that still accepts connections is left alone, whether it is systemd's or our own. */
+        r = listen_on(server, bind_socket(server));
+        if (r >= 0)
+                log_line(LOG_WARNING, PATH_SOCKET " had been removed; it was created again");
+        else if (r != -EADDRINUSE)
+                log_line(LOG_WARNING, PATH_SOCKET " was removed and cannot be created again: %s",
+                         strerror(-r));
         return 0;
 }
 

@@ -12,15 +12,6 @@
 
 /* ---- calls ---- */
 
-static void call_send(VarlinkCall *call, json_t *message) {
-        Connection *c = call->connection;
-
-        if (!call->oneway && c->end.state == CONNECTION_OPEN &&
-            (!message || varlink_writer_add(&c->writer, message) < 0))
-                connection_doom(c);
-        json_decref(message);
-}
-
 static void call_finish(VarlinkCall *call) {
         Connection *c = call->connection;
 
@@ -31,7 +22,12 @@ static void call_finish(VarlinkCall *call) {
 }
 
 static void call_end(VarlinkCall *call, json_t *message) {
-        call_send(call, message);
+        Connection *c = call->connection;
+
+        if (!call->oneway && c->end.state == CONNECTION_OPEN &&
+            (!message || varlink_writer_add(&c->writer, message) < 0))
+                connection_doom(c);
+        json_decref(message);
         call_finish(call);
 }
 

@@ -88,13 +88,6 @@ void server_pause(VarlinkServer *server) {
                  server);
 }
 
-static void server_resume(VarlinkServer *server) {
-        if (!loop_is_set(&server->listening.resume))
-                return;
-        loop_unset(&server->listening.resume);
-        on_resume(server);
-}
-
 /* ---- connections ---- */
 
 static void connection_dispatch(void *userdata, uint32_t events);
@@ -162,7 +155,10 @@ void connection_close(Connection *c) {
         varlink_reader_done(&c->reader);
         varlink_writer_done(&c->writer);
         free(c);
-        server_resume(server);
+        if (!loop_is_set(&server->listening.resume))
+                return;
+        loop_unset(&server->listening.resume);
+        on_resume(server);
 }
 
 void connection_doom(Connection *c) {

@@ -365,15 +365,6 @@ bool kernel_line_has(const char *name) {
         return find_known(name);
 }
 
-static void take_argument(Reader *reader, const KernelArgument *argument) {
-        const typeof(known[0]) *row = find_known(argument->name);
-
-        if (row && row->take)
-                row->take(reader, argument);
-        else if (row)
-                add_phrase(reader, argument->word, 0);
-}
-
 static bool has_numa_off(const KernelArguments *arguments) {
         return VEC_FIND(argument, arguments,
                         text_equals(argument->name, "numa") && text_equals(argument->value, "off"));
@@ -426,8 +417,14 @@ KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,
         read->problems = diags_in(arena);
         read->arguments = parse_arguments(arena, line);
         reader.can_judge_nodes = !has_numa_off(&present) && !has_numa_off(&read->arguments);
-        VEC_FOREACH(argument, &read->arguments)
-                take_argument(&reader, argument);
+        VEC_FOREACH(argument, &read->arguments) {
+                const typeof(known[0]) *row = find_known(argument->name);
+
+                if (row && row->take)
+                        row->take(&reader, argument);
+                else if (row)
+                        add_phrase(&reader, argument->word, 0);
+        }
         end_size_phrase(&reader);
         judge_same_size(&reader);
         judge_numa(&reader);

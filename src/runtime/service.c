@@ -55,10 +55,6 @@ void service_notify(const char *format, ...) {
         send_to(name, text, strlen(text));
 }
 
-void service_extend_timeout(uint64_t usec) {
-        service_notify("EXTEND_TIMEOUT_USEC=%" PRIu64, usec);
-}
-
 /* ---- variables ---- */
 
 static uint64_t number_in(const char *name) {

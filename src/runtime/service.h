@@ -10,9 +10,6 @@
 /* Sends "VARIABLE=VALUE", one per line, to the service manager. */
 void service_notify(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Extends the time limit of a start or stop to USEC from now on, if it would expire sooner. */
-void service_extend_timeout(uint64_t usec);
-
 /* Returns the first socket that the service manager passes to this process, or -1 if there is none. */
 int service_listen_fd(void);
 

@@ -515,7 +515,8 @@ void learn_for_reload(Command *command) {
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0 ||
                     instance->engine->has_auto_by_looking)
                         continue;
-                service_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
+                service_notify("EXTEND_TIMEOUT_USEC=%" PRIu64,
+                               ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 make_use(command, &lesson, topology, deadline_in(ANSWER_USEC));
