@@ -21,15 +21,11 @@ static bool send_entry(Arena *arena, const HistoryEntry *entry) {
 enum { READY_ENTRIES_MAX = 10, READY_NAMES_MAX = 500 };
 
 /* A message, and outside a service an entry, goes to standard error. */
-static void write_entry(const HistoryEntry *entry) {
+void journal_listen(void *userdata UNUSED, const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         if (!entry->event || !log_is_journal() || !send_entry(arena, entry))
                 log_line((int) entry->level.value, "%s", entry->text);
-}
-
-void journal_listen(void *userdata UNUSED, const HistoryEntry *entry) {
-        write_entry(entry);
 }
 
 static void log_verdict(const StatusInstance *instance) {
@@ -51,7 +47,7 @@ static void log_verdict(const StatusInstance *instance) {
         };
 
         *vec_push(arena, &entry.instances) = instance->name;
-        write_entry(&entry);
+        journal_listen(NULL, &entry);
 }
 
 /* After a start many instances become ready at once: one entry for up to READY_NAMES_MAX of them. */
@@ -62,27 +58,16 @@ static void log_many_ready(const SourceNames *ready) {
                 SourceNames some = {.items = ready->items + i,
                                     .n = MIN(ready->n - i, (size_t) READY_NAMES_MAX)};
 
-                write_entry(&(HistoryEntry){
+                HistoryEntry entry = {
                         .level = HISTORY_NUMBER(LOG_INFO),
                         .event = verdict_name(VERDICT_READY),
                         .kind = verdict_name(VERDICT_READY),
                         .text = arena_printf(arena, "%zu instances are ready", some.n),
                         .instances = some,
-                });
+                };
+
+                journal_listen(NULL, &entry);
         }
-}
-
-static void log_diag(const Diag *diag) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        write_entry(&(HistoryEntry){
-                .level = HISTORY_NUMBER((uint64_t) log_level_of(diag->severity)),
-                .event = history_events[HISTORY_PROBLEM].name,
-                .kind = diag->id,
-                .text = diag_format(arena, diag),
-                .file = diag->file,
-                .line = {diag->line > 0, diag->line},
-        });
 }
 
 void logged_update(Logged *logged, const Status *status) {
@@ -97,8 +82,23 @@ void logged_update(Logged *logged, const Status *status) {
                 if (reason_from_id(problem->id, &reason) == 0 ||
                     text_starts_with(problem->id, "config-"))
                         continue;
+                /* Units map pages and stop at any time: only what the next look finds, too, has not been covered. */
+                if (text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED))) {
+                        now.is_exposed = true;
+                        if (status->wants_round || !logged->is_exposed)
+                                continue;
+                }
+                const HistoryEntry entry = {
+                        .level = HISTORY_NUMBER((uint64_t) log_level_of(problem->severity)),
+                        .event = history_events[HISTORY_PROBLEM].name,
+                        .kind = problem->id,
+                        .text = text,
+                        .file = problem->file,
+                        .line = {problem->line > 0, problem->line},
+                };
+
                 if (!source_names_have(&logged->problems, text))
-                        log_diag(problem);
+                        journal_listen(NULL, &entry);
                 *vec_push(now.arena, &now.problems) = text;
         }
         const Index *before = INDEX_OF(scratch, known, logged->instances.items, logged->instances.n,

@@ -20,6 +20,7 @@ typedef struct Logged {
         Arena *arena; /* NULL: nothing was logged yet */
         VEC(Said) instances;
         SourceNames problems; /* as they were written */
+        bool is_exposed;      /* PROBLEM_PAGES_EXPOSED was found, logged or not */
 } Logged;
 
 /* Logs what is new in STATUS: verdicts with their figures, problems with file and line. */
