@@ -490,6 +490,19 @@ def test_systemd_is_silent(host: Host, fixture: str = "one-node") -> None:
         check("so the gate only checks" in host.log(daemon), host.log(daemon))
 
 
+def test_generators_run_again(host: Host, fixture: str = "one-node") -> None:
+    """While systemd runs its generators, their files are missing, and it does not answer: nothing is said of them."""
+    host.config("20-pg.conf", PG)
+    host.path("run/systemd/system").mkdir(parents=True)
+    with systemd_of(host, "pg.service") as systemd:
+        systemd.is_silent = True
+        daemon = host.start()
+        check("its gate is missing" not in host.log(daemon), host.log(daemon))
+        systemd.is_silent = False
+        host.reload()
+        wait_until("systemd's answer is followed", lambda: "its gate is missing" in host.log(daemon))
+
+
 def test_unit_has_an_alias(host: Host, fixture: str = "one-node") -> None:
     """With Unit= an alias, the pages that the real unit has mapped count for the instance."""
     host.config("20-pg.conf", "[Instance]\nPages=100\nUnit=pg.service\n")

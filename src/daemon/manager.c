@@ -84,6 +84,7 @@ bool manager_is_retrying(const Manager *manager) {
 static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *files) {
         const Config *config = keeper_config(manager->keeper);
         bool is_retrying = manager_is_retrying(manager);
+        Diags missing = diags_in(arena);
         Status *status = is_end ? keeper_judge_round(manager->keeper, arena, is_retrying)
                                 : keeper_judge(manager->keeper, arena, is_retrying);
 
@@ -95,8 +96,10 @@ static Status *judge(Manager *manager, Arena *arena, bool is_end, const Config *
         MountUnits mounts =
                 mounts_of(manager->root, arena, config, keeper_look(manager->keeper)->topology);
 
-        dropin_check(manager->root, &dropins, &status->problems);
-        mounts_check(manager->root, &mounts, &status->problems);
+        dropin_check(manager->root, &dropins, &missing);
+        mounts_check(manager->root, &mounts, &missing);
+        if (missing.list.n == 0 || units_are_generated(&manager->units))
+                diags_add_all(&status->problems, &missing);
         units_judge(&manager->units, arena, files, &status->problems);
         return status;
 }

@@ -33,6 +33,7 @@ static void accept(Units *units, Arena *arena, const char *key, LoadedUnits load
         arena_free(units->answer.arena);
         units->answer.arena = arena;
         units->answer.loaded = loaded;
+        units->answer.generated = arena_printf(arena, "%.*s", (int) strcspn(key, " "), key);
         /* A missing unit may appear, and an outdated one be corrected, without systemd reading all units again. */
         units->answer.key =
                 VEC_FIND(unit, &loaded,
@@ -59,6 +60,7 @@ static void give_up(Units *units, int error) {
 static void on_answered(void *userdata, int error, const LoadedUnits *loaded) {
         Units *units = userdata;
 
+        units->answer.is_denied = error < 0;
         if (error < 0)
                 give_up(units, error);
         else
@@ -86,6 +88,18 @@ void units_begin(Units *units) {
                 return;
         give_up(units, r);
         cancel(units);
+}
+
+bool units_are_generated(Units *units) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (!unit_manager_exists(units->root) || units->answer.is_denied ||
+            text_equals(root_identity(units->root, arena, PATH_GENERATOR_DIR),
+                        units->answer.generated))
+                return true;
+        if (!units->query.pending)
+                units_begin(units);
+        return !units->query.pending;
 }
 
 /* ---- waiting ---- */

@@ -17,8 +17,10 @@ typedef struct Units {
                 Arena *arena;
                 LoadedUnits loaded;
                 const char *key; /* the answer is valid while it is the same; NULL: query systemd */
-                uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
-                bool is_expired;      /* query again, whatever the key is */
+                const char *generated; /* the identity of the generators' directory before it */
+                uint64_t failed_usec;  /* when the last query failed; 0: it succeeded */
+                bool is_denied; /* systemd did not answer a query that waited as long as it may take */
+                bool is_expired; /* query again, whatever the key is */
         } answer;
         struct {
                 UnitQuery *pending; /* NULL: none */
@@ -39,6 +41,10 @@ void units_begin(Units *units);
 
 /* Queries systemd and waits, unless files show that the last answer is still valid. */
 void units_refresh(Units *units);
+
+/* Whether systemd has answered, or cannot, since its generators' directory changed; otherwise queries it without waiting.
+ * While systemd reads its units again, which it does not answer before, that directory is empty. */
+bool units_are_generated(Units *units);
 
 /* Called when nodes or the group may have come or gone: if a drop-in has a line that cannot be applied, or lacks one
  * that can (units/dropin.h), requests a daemon-reload, once for each change. */
