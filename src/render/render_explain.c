@@ -162,8 +162,10 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
         /* The figure that counts for the next start, where it comes from, and how exact it is. */
         VEC_FOREACH(figure, &figures) {
                 const Sizing *sizing = &figure->sizing;
+                /* The rule's was said above. */
+                bool has_caveat = sizing->caveat && sizing->source != SIZING_RULE;
                 const char *off = sizing->is_exact ? "exact"
-                                  : sizing->caveat ? sizing->caveat
+                                  : has_caveat     ? sizing->caveat
                                                    : "an estimate";
 
                 render_paragraph(text, options, "\nIn effect: ", "  ",
