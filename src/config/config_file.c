@@ -101,8 +101,9 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
                                    arena_printf(arena, "cannot be read%s: %s",
                                                 file->error == -EACCES ? " by this user" : "",
                                                 strerror(-file->error)),
-                                   file->error == -EACCES
-                                           ? CONFIG_DENIED_REMEDY
+                                   file->error == -EACCES ? CONFIG_DENIED_REMEDY
+                                   : file->error == -ENOENT
+                                           ? "correct the path"
                                            : "make it a regular file of at most 64K");
                 return parsed;
         }

@@ -144,8 +144,9 @@ static void add_held(Command *command, Status *status) {
 int verb_status(Command *command) {
         const Config *config;
 
-        if (command->is_plugin && (command->is_watching || command->is_all)) {
-                puts("HUGEPLAN UNKNOWN - --nagios goes with neither --watch nor --all");
+        if (command->is_plugin &&
+            (command->is_watching || command->is_all || command->json != JSON_OFF)) {
+                puts("HUGEPLAN UNKNOWN - --nagios goes with none of --watch, --all and --json");
                 return NAGIOS_UNKNOWN;
         }
         if (command->is_watching)
