@@ -26,10 +26,6 @@ static const char *path_of(const ScriptModel *model, const char *group) {
         return *group ? arena_printf(model->arena, SCRIPT_GROUP "/%s", group) : SCRIPT_GROUP;
 }
 
-static bool is_living(const ScriptModel *model, int process) {
-        return model->processes[process] && kernel_is_alive(model->processes[process]);
-}
-
 /* ---- operations ---- */
 
 static int run(ScriptModel *model, const ScriptOperation *operation) {
@@ -103,7 +99,8 @@ static int model_perform(void *context, const ScriptOperation *operation, uint64
 
         if (operation->verb == SCRIPT_RUN)
                 return run(model, operation);
-        if (operation->process >= 0 && !is_living(model, operation->process))
+        if (operation->process >= 0 && !(model->processes[operation->process] &&
+                                         kernel_is_alive(model->processes[operation->process])))
                 return -ESRCH;
         switch (operation->verb) {
         case SCRIPT_EXIT:

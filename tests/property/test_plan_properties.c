@@ -1418,10 +1418,6 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n, 
         }
 }
 
-static bool has_part(const World *world, const Parts *parts, size_t n) {
-        return ARRAY_ANY(pages, parts->pages[n], world->topology->n_nodes, *pages > 0);
-}
-
 /* Whether the part can be completed on its nodes. */
 static bool rest_fits(const World *world, Books *books, const Parts *parts, size_t n) {
         const DemandInstance *demand = world->plan->instances[n].demand;
@@ -1487,7 +1483,7 @@ static bool check_rest(const World *world, Books *books, const Parts *parts, siz
 /* Returns false if the instance is left with a part, which may be completed from what others leave. */
 static bool check_served_in_turn(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
-        bool is_part = has_part(world, parts, n);
+        bool is_part = ARRAY_ANY(pages, parts->pages[n], world->topology->n_nodes, *pages > 0);
         const DemandOption *chosen = NULL;
 
         if (is_part && check_rest(world, books, parts, n))

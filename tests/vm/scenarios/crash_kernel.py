@@ -45,10 +45,6 @@ def saved() -> None:
     systemctl("start db.service", "crash kernel: a unit starts unchecked")
 
 
-def check_kernel() -> None:
-    (saved if Path("/proc/vmcore").exists() else panic)()
-
-
 SCENARIO = Scenario(
     nodes=(Node("1G"),),
     has_kernel=True,
@@ -59,5 +55,5 @@ SCENARIO = Scenario(
         "/etc/systemd/system/dump.target": EARLY_TARGET,
     },
     enable=("db.service",),
-    boots=(Boot(check_kernel, kernel_args="crashkernel=256M"),),
+    boots=(Boot(lambda: (saved if Path("/proc/vmcore").exists() else panic)(), kernel_args="crashkernel=256M"),),
 )
