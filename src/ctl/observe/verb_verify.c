@@ -21,6 +21,7 @@
 typedef struct Verification {
         Command *command;
         const Config *config; /* NULL: not read yet */
+        const Index *by_unit; /* the status's instances; NULL: not made yet */
         ServerHost host;
 } Verification;
 
@@ -80,10 +81,12 @@ static const Proof *prove(Verification *verification, const Status *status,
                 if (look->is_running)
                         read_settings(verification, &input, look);
         }
+        if (!verification->by_unit)
+                verification->by_unit =
+                        INDEX_OF(arena, each, status->instances, status->n_instances, each->unit);
         input.is_unit_shared =
-                VEC_FIND(hold, &status->left, text_equals(hold->unit, instance->unit)) ||
-                ARRAY_SUM(each, status->instances, status->n_instances,
-                          text_equals(each->unit, instance->unit)) > 1;
+                !index_find_only(verification->by_unit, instance->unit) ||
+                VEC_ANY(hold, &status->left, text_equals(hold->unit, instance->unit));
         *proof = proof_judge(arena, &input);
         return proof;
 }
@@ -132,9 +135,7 @@ static Topology *page_sizes_of(const Command *command, const Status *status) {
 }
 
 void add_outcomes(Command *command, Status *status) {
-        Verification verification = {
-                .command = command,
-        };
+        Verification verification = {.command = command};
         Diags problems = diags_in(command->arena);
         size_t n = 0;
 
@@ -156,7 +157,7 @@ void add_outcomes(Command *command, Status *status) {
 
 ProofList prove_all(Command *command, const Status *status, const char *name, const Config *config,
                     const Topology *topology) {
-        Verification verification = {command, config,
+        Verification verification = {command, config, NULL,
                                      server_host(command->root, command->arena, topology)};
         ProofList proofs = {};
 
