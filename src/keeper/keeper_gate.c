@@ -320,15 +320,6 @@ static bool waits_for_others(const Keeper *keeper, Arena *arena, const Gate *gat
 
 /* ---- within a unit that runs ---- */
 
-/* Whether the unit has no pages, by the kernel's count. Pages mapped before the kernel began to count for the unit
- * would not be included, so the hold must be counted from its start. */
-static bool has_ended(const LedgerHold *hold, const Look *now) {
-        const UnitUse *use = unit_use_find(now->use, hold->unit);
-
-        return hold->is_counted && use && use->charges.n > 0 &&
-               !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
-}
-
 /* What the instance would lack if its unit started now. Sets *RET_HAS_ENDED if the database has ended while its unit
  * still runs; false if it has not, or that cannot be known. */
 static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance *planned,
@@ -349,7 +340,11 @@ static Lack find_restart_lack(Keeper *keeper, GateView *view, const PlanInstance
         const Look *now = look_at_host(arena, &look_input);
         const StatusInput input = look_status_input(now, keeper->known.look->plan);
 
-        *ret_has_ended = now->fault.error == 0 && has_ended(hold, now);
+        const UnitUse *use = unit_use_find(now->use, unit);
+
+        /* Only a count from the start of the run includes all its pages. */
+        *ret_has_ended = now->fault.error == 0 && hold->is_counted && use && use->charges.n > 0 &&
+                         !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
         return *ret_has_ended ? status_find(status_judge(arena, &input), config->name)->lack
                               : (Lack){};
 }
