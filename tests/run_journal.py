@@ -197,7 +197,7 @@ def source_of_pages(program: str, root: pathlib.Path, *arguments: str) -> str:
     done = subprocess.run([*common.WRAPPER, program, f"--root={root}", *arguments], check=False, capture_output=True, text=True,
                           timeout=60, env={**os.environ, "TZ": "UTC"})
     lines = " ".join(line.strip("# ") for line in done.stdout.splitlines())
-    found = re.search(r"[-0-9: ]+to 60 pages on node 0, not by hugeplan|who set them is not known: there is no journal", lines)
+    found = re.search(r"[-0-9: ]+to 60 pages of 2M on node 0, not by hugeplan|who set them is not known: there is no journal", lines)
     return found[0].strip() if found else lines
 
 
@@ -224,7 +224,7 @@ def check_addition(programs: argparse.Namespace, remote: str, root: pathlib.Path
         for verb in ("import", "status"):
             said = source_of_pages(program, host.root, verb)
             check(verb, re.sub(r"^\d{4}(-\d\d){2} (\d\d:){2}\d\d", "WHEN", said),
-                  "WHEN: 40 to 60 pages on node 0, not by hugeplan")
+                  "WHEN: 40 to 60 pages of 2M on node 0, not by hugeplan")
 
 
 def main() -> int:

@@ -20,8 +20,8 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 56_938,
-    "lines linked into hugepland": 23_538,
+    "lines of src/": 56_937,
+    "lines linked into hugepland": 23_536,
     "lines linked into hugeplan-generator": 4_919,
     "lines of tests/ and scripts/": 64_844,
     "fields of the largest struct with state": 12,
