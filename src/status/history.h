@@ -86,8 +86,8 @@ void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, si
  * Returns 0 if its gate was passed (the journal does not say when the unit stopped), or if it is not known. */
 uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
 
-/* Returns who set pages of this size that no file explains: "2026-12-31 23:59:59: 40 to 60 pages of 2M on node 0, not by
- * hugeplan", the last addition on each node that hugepland saw; or that this is not known, and why. */
+/* Returns who set pages of this size that no file explains: "2026-12-31 23:59:59: 40 to 60 pages of 2M on node 0, not
+ * by hugeplan", the last addition on each node that hugepland saw; or that this is not known, and why. */
 const char *history_say_who(Arena *arena, const HistoryEntries *history, uint64_t page_size_bytes);
 
 /* Removes verdicts that repeat the instance's last verdict and reason: a restarted daemon logs each verdict again. */
