@@ -206,8 +206,7 @@ static void begin_part(Play *play, const char *lines, uint64_t mapped) {
         show_host(play);
 }
 
-/* A unit keeps its pages of an instance whose file was removed, also when its database restarts within it, which waits
- * until the host can be read. */
+/* A unit keeps its pages of an instance whose file was removed, also when its database restarts within it. */
 PLAY_TEST(limit_after_removal) {
         Gate first = starting(play, "a", "u.service"), second = starting(play, "b", "u.service");
         Gate again = starting(play, "a", "u.service");

@@ -78,7 +78,8 @@ def beside_an_unbound_one() -> None:
     configure("40-cold", f"[Instance]\nUnit=cold.service\nPages={COLD}\n")
     reload_all()
     systemctl(f"start cold.service {MARIADB}", "a unit that is bound to no node starts, and MariaDB again")
-    check(wait_for(lambda: told("hugeplan.service", "mariadb: measured:"), 90), "MariaDB is counted")
+    check(wait_for(lambda: "X-Seen=" in Path("/etc/hugeplan.d/20-mariadb.conf.d/90-learned.conf").read_text(), 90),
+          "MariaDB is counted, by the daemon or by a reload before it")
     covered("with neighbours")
     check(sum(one["cover"] for one in status()["pools"]) > 0, "PostgreSQL has a cover", status())
     systemctl(f"stop cold.service {MARIADB} {postgresql_unit(installed_postgresql())}", "all units stop")
