@@ -50,11 +50,9 @@ void keeper_forget_refused(Keeper *keeper, uint64_t now_usec) {
                 return;
         if (starts->refused_usec == 0)
                 starts->refused_usec = now_usec;
-        bool is_over = now_usec - starts->refused_usec >= refused_usec;
-
         VEC_KEEP(start, &starts->list,
-                 !start->is_refused ||
-                         (!is_over && unit_use_is_running(keeper->known.look->use, start->unit)));
+                 !start->is_refused || (now_usec - starts->refused_usec < refused_usec &&
+                                        unit_use_is_running(keeper->known.look->use, start->unit)));
         free_if_none(starts);
 }
 

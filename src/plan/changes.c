@@ -43,15 +43,20 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
                 if (!ledger_instance(after, instance->name))
                         *vec_push(arena, &changes) = compare(instance, NULL);
         VEC_FOREACH(change, &changes) {
-                if (change->kind == CHANGE_REMOVED && plan_find(plan, change->instance))
-                        change->kind = CHANGE_REFUSED;
-                /* A unit that runs with other pages than the instance has now keeps them. */
                 const LedgerInstance *now = ledger_instance(after, change->instance);
+                const PlanInstance *planned = plan_find(plan, change->instance);
 
+                /* The record of a refused instance has what its unit runs with, see plan_record(). */
+                if (planned && planned->pages_granted == 0 && change->pages_before > 0) {
+                        change->kind = CHANGE_REFUSED;
+                        change->pages_after = 0;
+                }
+                /* A unit that runs with other pages than the instance has now keeps them. */
                 VEC_FOREACH(hold, &after->holds)
                         if (!hold->is_tentative &&
                             text_equals(hold->granted.name, change->instance) &&
-                            !(now && ledger_is_same_place(now, &hold->granted))) {
+                            !(now && change->kind != CHANGE_REFUSED &&
+                              ledger_is_same_place(now, &hold->granted))) {
                                 change->kept_by = hold->unit;
                                 change->kept_pages = ledger_granted_pages(&hold->granted);
                         }

@@ -269,29 +269,26 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = instance->demand->config;
                 const LedgerInstance *before = ledger_instance(ledger, config->name);
-                bool was_released = before && before->is_released;
                 /* If it is granted nothing now, what its unit was started with is kept for the next start. */
                 bool is_run = before && instance->pages_granted == 0 && instance->hold &&
                               !instance->hold->is_tentative;
                 const LedgerInstance *kept = is_run ? before : instance->kept_grant;
                 const PagesByNode *grants = is_run ? &before->grants : &instance->grants;
-                uint64_t page_size_bytes = is_run ? before->page_size_bytes
-                                                  : instance->page_size_bytes;
-                /* Kept pages are for what was wanted before. */
                 uint64_t wanted = kept ? kept->pages_wanted : instance->pages_wanted;
-                bool is_same = before && before->page_size_bytes == page_size_bytes &&
-                               before->pages_wanted == wanted;
+                bool is_same = is_run ||
+                               (before && before->page_size_bytes == instance->page_size_bytes &&
+                                before->pages_wanted == wanted);
                 bool is_complete = is_there && wanted > 0 && instance->pages_granted >= wanted;
 
-                if (grants->n == 0 && !was_released)
+                if (grants->n == 0 && !(before && before->is_released))
                         continue;
                 *vec_push(arena, &recorded) = (LedgerInstance){
                         .name = arena_strdup(arena, config->name),
-                        .page_size_bytes = page_size_bytes,
+                        .page_size_bytes = kept ? kept->page_size_bytes : instance->page_size_bytes,
                         .pages_wanted = wanted,
                         .placement = config->refusal && before ? before->placement
                                                                : config->placement,
-                        .is_released = was_released,
+                        .is_released = before && before->is_released,
                         .is_unitless = !config->unit,
                         .was_complete = is_complete || (is_same && before->was_complete),
                         .was_ready = is_same && before->was_ready,
