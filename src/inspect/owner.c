@@ -6,6 +6,7 @@
 #include "host/host_sources.h"
 #include "read/accounts.h"
 #include "read/unit_file.h"
+#include "runtime/deadline.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -20,7 +21,6 @@ enum {
         /* Users that systemd allocates for a single run, and which own nothing: DynamicUser= in systemd.exec(5). */
         DYNAMIC_FIRST = 61184,
         DYNAMIC_LAST = 65519,
-        PATH_MSEC = 3000, /* far above what a file system needs that does not hang */
 };
 
 static void take_entry(Arena *arena, const struct passwd *entry, Person *ret) {
@@ -66,7 +66,7 @@ const char *owner_find_user(Arena *arena, const char *name, Person *ret) {
         return NULL;
 }
 
-/* Calls stat(2) in a child, which may hang in a file system of the network, even when it is killed. */
+/* Calls stat(2) in a child, which a network file system may hang, even when it is killed. Others answer within 3 s. */
 bool owner_of_path(Arena *arena, const char *path, Person *ret) {
         struct stat st;
         ssize_t n = -1;
@@ -79,7 +79,7 @@ bool owner_of_path(Arena *arena, const char *path, Person *ret) {
         if (pid == 0)
                 _exit(stat(path, &st) < 0 || write(ends[1], &st, sizeof(st)) < 0);
         close(ends[1]);
-        if (pid > 0 && poll(&(struct pollfd){ends[0], POLLIN, 0}, 1, PATH_MSEC) > 0)
+        if (pid > 0 && deadline_poll(ends[0], POLLIN, deadline_in(3 * USEC_PER_SEC)) == 0)
                 n = read(ends[0], &st, sizeof(st));
         close(ends[0]);
         if (pid > 0 && kill(pid, SIGKILL) == 0)

@@ -46,7 +46,7 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
                 const LedgerInstance *now = ledger_instance(after, change->instance);
                 const PlanInstance *planned = plan_find(plan, change->instance);
 
-                /* The record of a refused instance has what its unit runs with, see plan_record(). */
+                /* The record of a refused instance has what it had while its unit runs, see plan_record(). */
                 if (planned && planned->pages_granted == 0 && change->pages_before > 0) {
                         change->kind = CHANGE_REFUSED;
                         change->pages_after = 0;

@@ -269,7 +269,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = instance->demand->config;
                 const LedgerInstance *before = ledger_instance(ledger, config->name);
-                /* If it is granted nothing now, what its unit was started with is kept for the next start. */
+                /* If it is granted nothing while its unit runs, what it had is kept for the next start. */
                 bool is_run = before && instance->pages_granted == 0 && instance->hold &&
                               !instance->hold->is_tentative;
                 const LedgerInstance *kept = is_run ? before : instance->kept_grant;
