@@ -95,8 +95,8 @@ void history_fold(HistoryEntries *history);
 
 /* ---- message identifiers ---- */
 
-/* The journal's message identifiers, one for each kind of reason or problem. units/hugeplan.catalog explains them. An
- * identifier never changes. systemd.journal-fields(7), MESSAGE_ID. */
+/* The journal's message identifiers, one for each kind of reason or problem: those of units/hugeplan.catalog, which
+ * explains them. An identifier never changes. systemd.journal-fields(7), MESSAGE_ID. */
 typedef struct Message {
         const char *kind; /* the id of a reason or problem, its family, or a verdict */
         const char *id;   /* 128 bits as 32 hexadecimal digits */

@@ -22,14 +22,10 @@ static char *read_catalog(Arena *arena) {
         return text;
 }
 
-/* The text of an entry, from the line after "-- ID" up to the next entry, or NULL. */
+/* The text of an entry, from the line after "-- ID" up to the next entry. */
 static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
         const char *line = arena_printf(arena, "\n-- %s\n", id);
-        const char *start = strstr(catalog, line);
-
-        if (!start)
-                return NULL;
-        start += strlen(line);
+        const char *start = strstr(catalog, line) + strlen(line);
         const char *end = strstr(start, "\n-- ");
 
         assert_null(strstr(start, line));
@@ -39,7 +35,7 @@ static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
 
 static void assert_explained(const char *kind) {
         if (!message_find(kind))
-                fail_msg("'%s' has no message identifier in status/history.c", kind);
+                fail_msg("'%s' has no message identifier in units/hugeplan.catalog", kind);
 }
 
 TEST(every_reason_has_one) {
@@ -135,29 +131,7 @@ TEST(every_identifier_is_explained) {
         const char *catalog = read_catalog(arena);
 
         for (size_t i = 0; i < n_messages; i++) {
-                const char *entry = catalog_entry(arena, catalog, messages[i].id);
-
-                if (!entry)
-                        fail_msg("units/hugeplan.catalog has no entry for '%s' (%s)",
-                                 messages[i].kind, messages[i].id);
-                assert_entry_is_complete(messages[i].kind, entry);
+                assert_entry_is_complete(messages[i].kind,
+                                         catalog_entry(arena, catalog, messages[i].id));
         }
-}
-
-static bool is_identifier(const char *id, size_t length) {
-        for (size_t i = 0; i < n_messages; i++)
-                if (strlen(messages[i].id) == length && strncmp(messages[i].id, id, length) == 0)
-                        return true;
-        return false;
-}
-
-TEST(nothing_else_is_explained) {
-        size_t n = 0;
-
-        for (const char *at = read_catalog(arena); (at = strstr(at, "\n-- ")); n++) {
-                at += strlen("\n-- ");
-                if (!is_identifier(at, strcspn(at, "\n")))
-                        fail_msg("the catalogue explains what is never logged: %.32s", at);
-        }
-        assert_int_equal(n, n_messages);
 }
