@@ -3,7 +3,7 @@
 
 /* What a Varlink server is made of: methods and their interfaces, limits, errors; and answers to calls. */
 
-#include "ipc/varlink_parameters.h"
+#include "ipc/varlink_frame.h"
 
 #include <sys/types.h>
 

@@ -8,7 +8,36 @@
  * that is too deep for jansson (JSON_PARSER_MAX_DEPTH). All sizes are bytes. Nothing here blocks, and
  * nothing grows beyond the limit it was made with. */
 
-#include "ipc/varlink_parameters.h"
+#include "base/macros.h"
+
+#include <jansson.h>
+
+/* ---- the members of a JSON object that are taken, and no others: parameters of a method, keys of a message ---- */
+
+/* Sets of jansson's types. */
+typedef enum VarlinkType {
+        VARLINK_BOOL = 1 << JSON_TRUE | 1 << JSON_FALSE,
+        VARLINK_INT = 1 << JSON_INTEGER,
+        VARLINK_FLOAT = 1 << JSON_REAL | 1 << JSON_INTEGER,
+        VARLINK_STRING = 1 << JSON_STRING,
+        VARLINK_ARRAY = 1 << JSON_ARRAY,
+        VARLINK_OBJECT = 1 << JSON_OBJECT,
+} VarlinkType;
+
+typedef struct VarlinkParameter {
+        const char *name; /* NULL ends a list of them */
+        VarlinkType type;
+        bool is_nullable; /* may be null or left out */
+        bool is_optional; /* may be left out */
+} VarlinkParameter;
+
+/* For methods that take none. */
+extern const VarlinkParameter varlink_no_parameters[];
+
+/* The name of the first of VALUES, an object, that is not as PARAMETERS have it; NULL: there is none. */
+const char *varlink_parameters_find_fault(const VarlinkParameter *parameters, json_t *values);
+
+/* ---- bytes and messages ---- */
 
 /* A bounded queue of bytes. */
 typedef struct VarlinkBuffer {

@@ -4,7 +4,6 @@
 /* The server from within: its state, for the files varlink_*.c. */
 
 #include "ipc/varlink_call.h"
-#include "ipc/varlink_frame.h"
 #include "ipc/varlink_places.h"
 #include "runtime/clock.h"
 #include "runtime/loop.h"

@@ -135,3 +135,20 @@ uint64_t *topology_free_pages(Arena *arena, const Topology *topology, size_t siz
                 pages[i] = topology->nodes[i].pools[size].free_pages;
         return pages;
 }
+
+/* ---- pages by node ---- */
+
+PagesByNode pages_by_node_copy(Arena *arena, const PagesByNode *pages) {
+        return (PagesByNode){arena_memdup(arena, pages->items, pages->n * sizeof(NodePages)),
+                             pages->n, pages->n};
+}
+
+void pages_add_on(Arena *arena, PagesByNode *all, unsigned node, uint64_t pages) {
+        NodePages *known = pages_find_on(all, node);
+
+        if (!known) {
+                known = vec_push(arena, all);
+                *known = (NodePages){.node = node};
+        }
+        known->pages = add_saturated(known->pages, pages);
+}
