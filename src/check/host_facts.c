@@ -5,13 +5,11 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "read/accounts.h"
-#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
-#define PATH_LIMITS      "/etc/security/limits.conf"
-#define PATH_LIMITS_DIR  "/etc/security/limits.d"
-#define CGROUP_DEPTH_MAX 16
+#define PATH_LIMITS     "/etc/security/limits.conf"
+#define PATH_LIMITS_DIR "/etc/security/limits.d"
 
 typedef struct Facts {
         Arena *arena;
@@ -19,6 +17,7 @@ typedef struct Facts {
         const Topology *topology;
         const Figures *figures;
         Accounts accounts;
+        bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
         HostFacts *ret;
         VEC(const UnitFacts *) units; /* each read once, even if instances share one */
 } Facts;
@@ -85,33 +84,6 @@ char *slice_group_path(Arena *arena, const char *slice) {
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
 
-/* Returns the file of a group that limits huge pages when they are touched. */
-static const char *touched_limit_path(Arena *arena, const char *group, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s/hugetlb.%s.max", group,
-                            hugetlb_limit_size_name(arena, page_size_bytes));
-}
-
-/* Reads the limits of the unit's group and of those above it. */
-static void read_groups(const Facts *facts, UnitFacts *unit) {
-        Arena *arena = facts->arena;
-        const char *hierarchy = facts->ret->hierarchy;
-        char *group = arena_printf(arena, "%s%s", hierarchy, unit->group);
-        for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
-                ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
-                        const char *const files[] = {touched_limit_path(arena, group, size->bytes),
-                                                     hugetlb_limit_path(arena, group, size->bytes)};
-
-                        ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
-                                GroupLimit limit = {.file = *file, .page_size_bytes = size->bytes};
-
-                                if (read_number(facts, *file, &limit.bytes)) /* "max": no limit */
-                                        *vec_push(arena, &unit->limits) = limit;
-                        }
-                }
-                *strrchr(group, '/') = '\0';
-        }
-}
-
 const MemoryLimit *memory_limits_find(const MemoryLimits *limits, const char *path,
                                       const char *key) {
         return VEC_FIND(limit, limits,
@@ -150,20 +122,25 @@ static void add_memory_limits(const Facts *facts, const UnitFile *file, const ch
 }
 
 /* A limit that is in no file may have been set at run time. */
-static void read_memory_limits(const Facts *facts, UnitFacts *unit) {
+static void read_limits(const Facts *facts, UnitFacts *unit) {
         Arena *arena = facts->arena;
         const char *hierarchy = facts->ret->hierarchy;
-        const MemoryLimits now =
-                memory_limits_read(arena, facts->sources, hierarchy,
-                                   arena_printf(arena, "%s%s", hierarchy, unit->group));
+        const char *group = arena_printf(arena, "%s%s", hierarchy, unit->group);
 
-        add_memory_limits(facts, unit->file, "Service", unit->group, &unit->memory_limits);
-        VEC_FOREACH(slice, &unit->slices)
-                add_memory_limits(facts, *slice, "Slice", slice_group_path(arena, (*slice)->name),
-                                  &unit->memory_limits);
-        VEC_FOREACH(limit, &now)
-                if (!memory_limits_find(&unit->memory_limits, limit->path, limit->key))
-                        *vec_push(arena, &unit->memory_limits) = *limit;
+        if (facts->counts_huge_pages) {
+                add_memory_limits(facts, unit->file, "Service", unit->group, &unit->limits);
+                VEC_FOREACH(slice, &unit->slices)
+                        add_memory_limits(facts, *slice, "Slice",
+                                          slice_group_path(arena, (*slice)->name), &unit->limits);
+        }
+        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                const MemoryLimits now = memory_limits_read(arena, facts->sources, hierarchy, group,
+                                                            size->bytes, facts->counts_huge_pages);
+
+                VEC_FOREACH(limit, &now)
+                        if (!memory_limits_find(&unit->limits, limit->path, limit->key))
+                                *vec_push(arena, &unit->limits) = *limit;
+        }
 }
 
 /* Leaves of NODES (empty: all) those that a key names, whose lines add up. */
@@ -237,8 +214,7 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                 read_number(facts,
                             arena_printf(arena, "%s%s/cgroup.procs", *hierarchy, unit->group),
                             &pid));
-        read_groups(facts, unit);
-        read_memory_limits(facts, unit);
+        read_limits(facts, unit);
         read_nodes(facts, unit);
         *vec_push(arena, &facts->units) = unit;
         return unit;
@@ -272,16 +248,14 @@ static void find_traps(Facts *facts, const char *directory, unsigned depth) {
                 const char *group = arena_printf(arena, "%s/%s", directory, *name);
 
                 ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
-                        GroupLimit limit = {touched_limit_path(arena, group, size->bytes),
-                                            size->bytes};
-                        uint64_t reserved;
+                        const MemoryLimits limits = memory_limits_read(
+                                arena, facts->sources, directory, group, size->bytes, false);
 
-                        if (read_number(facts, limit.file, &limit.bytes) &&
-                            hugetlb_limit_is_limit(limit.bytes) &&
-                            !(read_number(facts, hugetlb_limit_path(arena, group, size->bytes),
-                                          &reserved) &&
-                              hugetlb_limit_is_limit(reserved) && reserved <= limit.bytes))
-                                *vec_push(arena, &facts->ret->group_traps) = limit;
+                        VEC_FOREACH(limit, &limits)
+                                if (!text_ends_with(limit->key, ".rsvd.max") &&
+                                    !VEC_ANY(other, &limits,
+                                             other != limit && other->bytes <= limit->bytes))
+                                        *vec_push(arena, &facts->ret->group_traps) = *limit;
                 }
                 if (depth < TRAP_DEPTH_MAX)
                         find_traps(facts, group, depth + 1);
@@ -319,6 +293,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .topology = topology,
                 .figures = figures,
                 .accounts = accounts_read(arena, sources),
+                .counts_huge_pages = memory_limits_count_huge_pages(arena, sources),
                 .ret = ARENA_NEW(arena, HostFacts),
         };
         HostFacts *ret = facts.ret;
@@ -342,7 +317,6 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         if (with_cpu && id_set_parse(text_strip(arena, with_cpu), &ret->cpu_nodes) == 0)
                 ret->cpu_nodes = id_set_common(&ret->cpu_nodes, &nodes);
         ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
-        ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         /* The unified hierarchy at its usual place, or at that of a hybrid host. */
         ret->hierarchy = PATH_CGROUP;
         for (size_t i = 0; i < ARRAY_LEN(hierarchies) && !controllers; i++)

@@ -22,25 +22,15 @@
 #include "units/loaded_unit.h"
 #include "units/memory_limit.h"
 
-/* A file of a control group with an upper limit of huge pages. */
-typedef struct GroupLimit {
-        const char *file; /* "/sys/fs/cgroup/system.slice/hugetlb.2MB.max" */
-        uint64_t page_size_bytes;
-        uint64_t bytes;
-} GroupLimit;
-
-typedef VEC(GroupLimit) GroupLimits;
-
 /* The unit of an instance: its files, and its present state. */
 typedef struct UnitFacts {
         const char *name;
         const UnitFile *file;
         VEC(const UnitFile *)
-        slices;             /* from the unit's own slice up to the topmost, without -.slice */
-        const char *group;  /* "/system.slice/mariadb.service", below hierarchy */
-        bool is_running;    /* its control group has processes */
-        GroupLimits limits; /* of its group and the groups above */
-        MemoryLimits memory_limits; /* likewise, and those in their files */
+        slices;              /* from the unit's own slice up to the topmost, without -.slice */
+        const char *group;   /* "/system.slice/mariadb.service", below hierarchy */
+        bool is_running;     /* its control group has processes */
+        MemoryLimits limits; /* of its group and the groups above, and those in their files */
         /* The nodes that its files or those of its slices allow, or else its group's cpuset; empty: not known. */
         IdSet memory_nodes;
 } UnitFacts;
@@ -78,11 +68,10 @@ typedef struct HostFacts {
          * SIGBUS when it touches more than the limit. PostgreSQL in containers, initdb included, died so as soon as a
          * host had huge pages: container runtimes (runc before 1.1.10) set the first file only. Sources: hugetlb in
          * Documentation/admin-guide/cgroup-v2.rst; the OCI runtime specification, "Huge page limits". */
-        GroupLimits group_traps;
-        IdSet cpu_nodes;        /* nodes that have CPUs, and memory; empty: not known */
-        bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
-        KernelLimits limits;    /* UINT64_MAX: not known, or none */
-        bool has_own_group;     /* NAME_HUGETLB_GROUP exists */
+        MemoryLimits group_traps;
+        IdSet cpu_nodes;     /* nodes that have CPUs, and memory; empty: not known */
+        KernelLimits limits; /* UINT64_MAX: not known, or none */
+        bool has_own_group;  /* NAME_HUGETLB_GROUP exists */
         PageCounts overcommits;
         VEC(LoginLimit) login_limits;
         const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */

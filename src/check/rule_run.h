@@ -74,6 +74,3 @@ uint64_t rule_step_bytes(const RuleInstance *instance, const char *what);
 
 /* Returns whether the instance attaches System V shared memory, which has its own limits in the kernel. */
 bool rule_uses_sysv(const RuleInstance *instance);
-
-/* Returns the file with hugeplan's limit in the control group of UNIT. */
-char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes);

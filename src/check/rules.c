@@ -5,7 +5,6 @@
 #include "check/rule_run.h"
 #include "config/config.h"
 #include "engines/engine_rows.h"
-#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -143,13 +142,6 @@ uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
 
 bool rule_uses_sysv(const RuleInstance *instance) {
         return instance_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
-}
-
-char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes) {
-        const char *group =
-                arena_printf(run->arena, "%s%s", run->input->facts->hierarchy, unit->group);
-
-        return hugetlb_limit_path(run->arena, group, page_size_bytes);
 }
 
 /* ---- running the rules ---- */

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "check/rule_run.h"
 #include "model/names.h"
-#include "units/hugetlb_limit.h"
 
 /* ---- memory ---- */
 
@@ -127,46 +126,24 @@ static void find_no_cpu(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- limits of the unit ---- */
 
-static void find_group_max(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-
-        if (!unit)
-                return;
-        VEC_FOREACH(limit, &unit->limits) {
-                /* hugeplan sets its own limit at each start; other rules check it. */
-                if (limit->page_size_bytes != instance->planned->page_size_bytes ||
-                    limit->bytes >= rule_planned_bytes(instance) ||
-                    (hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
-                     text_equals(limit->file, rule_limit_file(run, unit, limit->page_size_bytes))))
-                        continue;
-                rule_report(run, (Diag){.file = limit->file},
-                            "raise the limit, or write max into it",
-                            "allows %s of huge pages, and %s needs %s: %s",
-                            format_size(run->arena, limit->bytes), instance->config->name,
-                            rule_planned_pages(run->arena, instance),
-                            text_ends_with(limit->file, ".rsvd.max")
-                                    ? "it does not start (ENOMEM)"
-                                    : "it starts, and dies by SIGBUS later");
-        }
-}
-
 /* Judges each limit once, by all instances that are planned to run below it. */
-static void find_memory_max(RuleRun *run) {
+static void find_group_max(RuleRun *run) {
         const HostFacts *facts = run->input->facts;
         MemoryLimits limits = {};
         MemoryUses uses = {};
 
-        ARRAY_FOREACH(instance, run->instances, facts->counts_huge_pages ? run->n_instances : 0) {
+        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
                 const UnitFacts *unit = instance->facts->unit;
 
                 if (!unit)
                         continue;
-                *vec_push(run->arena, &uses) =
-                        (MemoryUse){instance->config->name,
-                                    arena_printf(run->arena, "%s%s", facts->hierarchy, unit->group),
-                                    rule_planned_bytes(instance)};
-                VEC_FOREACH(limit, &unit->memory_limits)
-                        if (!memory_limits_find(&limits, limit->path, limit->key))
+                *vec_push(run->arena, &uses) = (MemoryUse){
+                        instance->config->name,
+                        arena_printf(run->arena, "%s%s", facts->hierarchy, unit->group),
+                        instance->planned->page_size_bytes, rule_planned_bytes(instance)};
+                VEC_FOREACH(limit, &unit->limits)
+                        if ((limit->page_size_bytes > 0) == (run->row->kind == RULE_CGROUP_MAX) &&
+                            !memory_limits_find(&limits, limit->path, limit->key))
                                 *vec_push(run->arena, &limits) = *limit;
         }
         VEC_FOREACH(limit, &limits) {
@@ -300,8 +277,8 @@ static const RuleRow rows[] = {
         {RULE_COMMIT_LIMIT, NULL, NULL, find_commit_limit},
         {RULE_MEMORY_ERRORS, NULL, NULL, find_memory_errors},
         {RULE_NODE_NO_CPU, NULL, find_no_cpu, NULL},
-        {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
-        {RULE_MEMORY_MAX, NULL, NULL, find_memory_max},
+        {RULE_CGROUP_MAX, NULL, NULL, find_group_max},
+        {RULE_MEMORY_MAX, NULL, NULL, find_group_max},
         {RULE_LEARNED_STALE, NULL, find_stale, NULL},
         {RULE_GATE_CUT_OFF, NULL, find_cut_off, NULL},
         {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},

@@ -247,11 +247,13 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
             ARRAY_FIND(other, run->instances, run->n_instances,
                        text_equals(other->config->unit, instance->config->unit)) != instance)
                 return;
+        const char *group =
+                arena_printf(run->arena, "%s%s", run->input->facts->hierarchy, unit->group);
+
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                const char *file = rule_limit_file(run, unit, size->bytes);
-                const GroupLimit *limit = VEC_FIND(each, &unit->limits,
-                                                   text_equals(each->file, file) &&
-                                                           hugetlb_limit_is_limit(each->bytes));
+                const char *file = hugetlb_limit_path(run->arena, group, size->bytes);
+                const MemoryLimit *limit =
+                        VEC_FIND(each, &unit->limits, text_equals(each->file, file));
                 /* What all instances of the unit were granted. */
                 uint64_t granted =
                         ARRAY_SUM(each, run->instances, run->n_instances,
@@ -283,7 +285,7 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
 /* ---- programs that a limit kills ---- */
 
 /* Returns whether the limit hurts: its page size exists or is planned. For an instance's unit there is cgroup-max. */
-static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
+static bool does_hurt(const RuleRun *run, const MemoryLimit *limit) {
         const Topology *topology = run->input->topology;
         bool has_pages = wanted_pages(run, limit->page_size_bytes) > 0 ||
                          ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
@@ -296,8 +298,8 @@ static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
 }
 
 static void find_sigbus(RuleRun *run) {
-        const GroupLimits *traps = &run->input->facts->group_traps;
-        const GroupLimit *first = VEC_FIND(limit, traps, does_hurt(run, limit));
+        const MemoryLimits *traps = &run->input->facts->group_traps;
+        const MemoryLimit *first = VEC_FIND(limit, traps, does_hurt(run, limit));
         size_t n_others = VEC_SUM(limit, traps, limit != first && does_hurt(run, limit));
 
         if (first)

@@ -40,10 +40,6 @@ static const uint64_t grace_usec = 3 * USEC_PER_SEC;
 /* How long connection resets are tolerated: the daemon is stopping, or has too many clients. */
 static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 
-static uint64_t wanted_bytes(const StatusInstance *instance) {
-        return mul_saturated(instance->pages_wanted, instance->page_size_bytes);
-}
-
 /* Warns in the unit's log if the given size of INSTANCE (Memory=, Pages=) is too small, by the answer of the server
  * before this start or by what the unit has mapped with these settings. */
 static void warn_of_size(Command *command, const StatusInstance *instance) {
@@ -135,24 +131,28 @@ static int tell(Command *command, const Status *status, const StatusInstance *in
 
 /* ---- within the unit ---- */
 
-/* A memory limit that the huge pages exceed (units/memory_limit.h), with which the database would neither run nor fail.
+static MemoryUse use_of(const StatusInstance *instance, const char *group) {
+        return (MemoryUse){instance->name, group, instance->page_size_bytes,
+                           mul_saturated(instance->pages_wanted, instance->page_size_bytes)};
+}
+
+/* A limit of a control group that the huge pages exceed (units/memory_limit.h).
  * STATUS has the other instances, which may run in the same slice; NULL: the daemon is queried. */
-static Reason judge_memory(Command *command, const Status *status, const StatusInstance *instance,
+static Reason judge_limits(Command *command, const Status *status, const StatusInstance *instance,
                            const char *own_group) {
         Arena *arena = command->arena;
         HostSources sources = host_sources(command->root, arena);
+        const char *hierarchy = unit_cgroup_hierarchy(command->root);
         MemoryUses uses = {};
+        const MemoryLimits limits = memory_limits_read(
+                arena, &sources.sources, hierarchy, own_group, instance->page_size_bytes,
+                memory_limits_count_huge_pages(arena, &sources.sources));
 
-        if (!memory_limits_count_huge_pages(arena, &sources.sources))
-                return (Reason){};
-        MemoryLimits limits = memory_limits_read(arena, &sources.sources,
-                                                 unit_cgroup_hierarchy(command->root), own_group);
-
-        if (limits.n == 0)
+        if (limits.n == 0 || instance->pages_wanted == 0)
                 return (Reason){};
         if (!status)
                 status = ask_status(command, ANSWER_USEC, NULL);
-        *vec_push(arena, &uses) = (MemoryUse){instance->name, own_group, wanted_bytes(instance)};
+        *vec_push(arena, &uses) = use_of(instance, own_group);
         /* The others of its unit, and running ones. */
         for (size_t i = 0; status && i < status->n_instances; i++) {
                 const StatusInstance *other = &status->instances[i];
@@ -163,8 +163,7 @@ static Reason judge_memory(Command *command, const Status *status, const StatusI
                 if (!text_equals(other->unit, instance->unit))
                         group = unit_cgroup_find(command->root, arena, other->unit);
                 if (group && unit_cgroup_group_is_populated(command->root, group))
-                        *vec_push(arena, &uses) =
-                                (MemoryUse){other->name, group, wanted_bytes(other)};
+                        *vec_push(arena, &uses) = use_of(other, group);
         }
         return memory_limits_judge(arena, &limits, &uses);
 }
@@ -226,7 +225,7 @@ static void judge_inside(Command *command, const Status *status, StatusInstance 
         Reason reason = judge_right(command, instance);
 
         if (reason.kind == REASON_NONE)
-                reason = judge_memory(command, status, instance, group);
+                reason = judge_limits(command, status, instance, group);
         if (reason.kind == REASON_NONE)
                 return;
         instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED

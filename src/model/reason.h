@@ -22,7 +22,7 @@
         X(SIZE_UNKNOWN, "size-unknown")           /* Memory=auto, and nothing learned yet */      \
         X(BEYOND_BOUND, "beyond-bound")           /* a learned size exceeds its bound */          \
         X(NO_HUGETLB_LIMIT, "no-hugetlb-limit") /* Isolate=yes, but the unit cannot be limited */ \
-        X(MEMORY_LIMIT, "memory-limit")   /* MemoryMax= or similar is below the huge pages */     \
+        X(MEMORY_LIMIT, "memory-limit")   /* a control group's limit is below the huge pages */   \
         X(MOUNT_MISSING, "mount-missing") /* nothing is mounted at Mount= */                      \
         X(SHM_GROUP_MISSING, "shm-group-missing") /* the unit may not use System V segments */    \
         X(STANDS_ASIDE, "stands-aside")           /* this host cannot have pages from it */

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
+#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -22,20 +23,28 @@ bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
 }
 
 MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char *hierarchy,
-                                const char *group) {
-        static const struct {
+                                const char *group, uint64_t page_size_bytes, bool has_memory) {
+        const char *size = hugetlb_limit_size_name(arena, page_size_bytes);
+        const char *touched = arena_printf(arena, "hugetlb.%s.max", size);
+        const char *reserved = arena_printf(arena, "hugetlb.%s.rsvd.max", size);
+        const struct {
                 const char *name, *key;
-        } files[] = {{"memory.max", "MemoryMax"}, {"memory.high", "MemoryHigh"}};
+                uint64_t page_size_bytes;
+        } files[] = {{touched, touched, page_size_bytes},
+                     {reserved, reserved, page_size_bytes},
+                     {"memory.max", "MemoryMax"},
+                     {"memory.high", "MemoryHigh"}};
         MemoryLimits limits = {};
         char *path = arena_strdup(arena, group), *slash;
 
         for (; strlen(path) > strlen(hierarchy) && (slash = strrchr(path, '/')); *slash = '\0')
-                ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
+                ARRAY_FOREACH(file, files, has_memory ? 4 : 2) {
                         MemoryLimit limit = {
                                 .file = arena_printf(arena, "%s/%s", path, file->name),
                                 .path = arena_strdup(arena, path),
                                 .group = arena_strdup(arena, slash + 1),
                                 .key = file->key,
+                                .page_size_bytes = file->page_size_bytes,
                         };
 
                         SourceText text = source_read_kernel(sources, arena, limit.file);
@@ -43,7 +52,8 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
                         char *line = source_line(arena, &lines);
 
                         /* "max": no limit */
-                        if (line && parse_u64(text_strip(arena, line), &limit.bytes) == 0)
+                        if (line && parse_u64(text_strip(arena, line), &limit.bytes) == 0 &&
+                            hugetlb_limit_is_limit(limit.bytes))
                                 *vec_push(arena, &limits) = limit;
                 }
         return limits;
@@ -52,8 +62,10 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
 static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
         size_t length = strlen(limit->path);
 
-        return text_starts_with(use->path, limit->path) &&
-               (use->path[length] == '/' || use->path[length] == '\0');
+        return (limit->page_size_bytes == 0 || limit->page_size_bytes == use->page_size_bytes) &&
+               text_starts_with(use->path, limit->path) &&
+               (use->path[length] == '/' ||
+                (use->path[length] == '\0' && !text_ends_with(limit->key, ".rsvd.max")));
 }
 
 static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
@@ -88,6 +100,15 @@ Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const Memor
                                     : arena_printf(arena, "the huge pages alone of %s are %s",
                                                    text_string(&users), total);
 
+        if (worst->page_size_bytes > 0)
+                return reason_make(
+                        arena, REASON_MEMORY_LIMIT,
+                        arena_printf(arena, "raise it to %s, or write max into it", total),
+                        "%s of %s is %s, and %s: %s", worst->key, worst->group,
+                        format_size(arena, worst->bytes), is_used,
+                        text_ends_with(worst->key, ".rsvd.max")
+                                ? "a start beyond it fails (ENOMEM), or uses small pages"
+                                : "a process is killed by SIGBUS when it touches more");
         return reason_make(
                 arena, REASON_MEMORY_LIMIT,
                 arena_printf(arena,

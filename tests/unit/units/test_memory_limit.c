@@ -35,8 +35,8 @@ TEST(counts) {
 }
 
 static Reason judge(Arena *arena, const Sources *sources, uint64_t bytes) {
-        MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT);
-        MemoryUse own = {"pg", UNIT, bytes};
+        MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT, 2 * MIB, true);
+        MemoryUse own = {"pg", UNIT, 2 * MIB, bytes};
 
         return memory_limits_judge(arena, &limits, &(MemoryUses){&own, 1, 1});
 }
@@ -70,11 +70,11 @@ TEST(judge_together) {
                 {UNIT "/memory.max", "4294967296\n"},
         };
         const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
-        MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT);
+        MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT, 2 * MIB, true);
         MemoryUse uses[] = {
-                {"pg", UNIT, 3 * GIB},
-                {"maria", ROOT "/db.slice/maria.service", 2 * GIB},
-                {"java", ROOT "/db.slicer/java.service", 7 * GIB},
+                {"pg", UNIT, 2 * MIB, 3 * GIB},
+                {"maria", ROOT "/db.slice/maria.service", GIB, 2 * GIB},
+                {"java", ROOT "/db.slicer/java.service", 2 * MIB, 7 * GIB},
         };
         Reason reason = memory_limits_judge(arena, &limits, &(MemoryUses){uses, 3, 3});
 

@@ -161,6 +161,12 @@ def checked() -> None:
     check_equal(findings() & ours, {"hugetlb-unlimited"}, "check finds a user of huge pages without a limit")
     stop_pages("stranger")
     systemctl("stop neighbour.service", "the neighbour stops")
+    limit_of_all = Path("/sys/fs/cgroup/system.slice/hugetlb.2MB.rsvd.max")
+    limit_of_all.write_text(str((limit(MARIADB) + 9) * DEFAULT_PAGE_BYTES))
+    check("cgroup-max" in findings(), "check finds a limit of all units that is below their sum")
+    done = sh("systemctl start neighbour.service", timeout_sec=120)
+    check(done.returncode != 0 and told("neighbour.service", "system.slice is"), "the gate refuses, and says why")
+    limit_of_all.write_text("max")
     plan("40-neighbour", None)
 
 
