@@ -139,11 +139,12 @@ static void judge_nodes(const Need *need, Diags *problems) {
 
         add_setting(
                 need, "Nodes",
-                arena_printf(need->arena,
-                             "%s may use memory of node %s only, and %s has %s elsewhere: it "
-                             "starts, and is killed by SIGBUS when it touches any of that",
-                             need->unit->name, nodes, need->instance->name,
-                             format_page_count(need->arena, pages, planned->page_size_bytes)),
+                arena_printf(
+                        need->arena,
+                        "%s may use memory of node %s only, and %s has %s elsewhere: it cannot use "
+                        "these, and starts only if as many more can be reserved on its own nodes",
+                        need->unit->name, nodes, need->instance->name,
+                        format_page_count(need->arena, pages, planned->page_size_bytes)),
                 arena_printf(need->arena,
                              "write Nodes=%s here, or let the unit use all nodes of the instance",
                              nodes),
