@@ -8,6 +8,8 @@
 #include "check/rule_run.h"
 #include "model/names.h"
 
+#include <string.h>
+
 /* ---- memory ---- */
 
 static void find_70(RuleRun *run) {
@@ -65,13 +67,8 @@ static void find_memory_errors(RuleRun *run) {
 /* ---- what the unit forbids its gate ---- */
 
 /* If the first line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
-static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-
-        if (!unit)
-                return;
-        const UnitAssignments lines =
-                unit_file_list(unit->file, "Service", "RestrictAddressFamilies");
+static const UnitAssignment *find_forbidding(const UnitFile *file) {
+        const UnitAssignments lines = unit_file_list(file, "Service", "RestrictAddressFamilies");
         bool is_allowed = lines.n == 0 || *lines.items[0]->value == '~';
 
         VEC_FOREACH(line, &lines) {
@@ -82,13 +79,84 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
                 if (text_has_word(names, "AF_UNIX") || text_has_word(names, "AF_LOCAL"))
                         is_allowed = !is_forbidding;
         }
-        if (!is_allowed)
+        return is_allowed ? NULL : lines.items[lines.n - 1];
+}
+
+/* Settings that hide paths, or show what others hide. A root directory may have the program of the gate. */
+enum { OF_SOCKET = 1, OF_GATE = 2 };
+
+static const struct {
+        const char *key, *hides; /* "/": all; "": the paths in the value; NULL: it shows these */
+        int of;
+} path_settings[] = {
+        {"RootDirectory", "/", OF_SOCKET},
+        {"RootImage", "/", OF_SOCKET},
+        {"TemporaryFileSystem", "", OF_SOCKET | OF_GATE},
+        {"InaccessiblePaths", "", OF_SOCKET | OF_GATE},
+        {"NoExecPaths", "", OF_GATE},
+        {"BindPaths", NULL, OF_SOCKET | OF_GATE},
+        {"BindReadOnlyPaths", NULL, OF_SOCKET | OF_GATE},
+        {"ExecPaths", NULL, OF_GATE},
+};
+
+/* Returns the line that hides PATH: of all that name a directory of it, the deepest decides. */
+static const UnitAssignment *find_hiding(Arena *arena, const UnitFile *file, const char *path,
+                                         int of) {
+        const UnitAssignment *hiding = NULL;
+        size_t deepest = 0;
+
+        ARRAY_FOREACH(setting, path_settings, ARRAY_LEN(path_settings)) {
+                const UnitAssignments lines = unit_file_list(file, "Service", setting->key);
+
+                VEC_FOREACH(line, &lines)
+                        TEXT_FOREACH(word, arena, (*line)->value, " \t") {
+                                /* "-/path", "/path:options", "/from:/path:options" */
+                                const char *rest = word + strspn(word, "-+");
+                                const char *at = text_next_word(arena, &rest, ":");
+                                const char *to = setting->hides ? setting->hides
+                                                                : text_next_word(arena, &rest, ":");
+
+                                at = to && *to ? to : at;
+                                size_t length = strlen(at) - text_ends_with(at, "/");
+
+                                if (!(setting->of & of) || length < deepest ||
+                                    strncmp(at, path, length) != 0 || !strchr("/", path[length]))
+                                        continue;
+                                deepest = length;
+                                hiding = setting->hides ? *line : NULL;
+                        }
+        }
+        return hiding;
+}
+
+static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (!unit)
+                return;
+        const UnitAssignments gates = unit_file_list(unit->file, "Service", "ExecStartPre");
+        const UnitAssignment *forbidding = find_forbidding(unit->file);
+        const UnitAssignment *hiding = find_hiding(run->arena, unit->file, PATH_SOCKET, OF_SOCKET);
+
+        if (forbidding || hiding)
                 rule_report(
-                        run, rule_at_unit(lines.items[lines.n - 1]),
-                        arena_printf(run->arena, "add RestrictAddressFamilies=AF_UNIX to %s",
-                                     instance->config->unit),
-                        "the gate of %s may not create AF_UNIX sockets, so it cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set",
-                        instance->config->unit);
+                        run, rule_at_unit(forbidding ? forbidding : hiding),
+                        arena_printf(run->arena, "add %s to %s",
+                                     forbidding ? "RestrictAddressFamilies=AF_UNIX"
+                                                : "BindPaths=" PATH_RUNTIME,
+                                     unit->name),
+                        "the gate of %s cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set",
+                        unit->name);
+        VEC_FOREACH(gate, &gates) {
+                const SourceNames words = unit_file_command(unit->file, (*gate)->value);
+
+                if (words.n > 0 && text_ends_with(words.items[0], "/hugeplanctl") &&
+                    (hiding = find_hiding(run->arena, unit->file, words.items[0], OF_GATE)))
+                        rule_report(run, rule_at_unit(hiding),
+                                    "remove the line, or let the unit have that program",
+                                    "%s cannot start: it may not execute %s, its gate", unit->name,
+                                    words.items[0]);
+        }
 }
 
 /* ---- nodes ---- */

@@ -20,7 +20,7 @@ OWN_CONFIG = Path("/etc/planted/my.cnf")
 # As in hugepland(8), SECURITY; and memory.pressure, which systemd makes writable for each service since 254.
 WRITABLE = {
     "/sys/devices/system/node", "/sys/kernel/mm/hugepages", "/sys/kernel/mm/transparent_hugepage",
-    "/sys/fs/cgroup/memory.reclaim", "/sys/fs/cgroup/system.slice/hugeplan.service/memory.pressure",
+    "/sys/fs/cgroup/memory.reclaim", "/sys/fs/cgroup/hugeplan.service/memory.pressure",
     "/proc/sys/kernel/shmmax", "/proc/sys/kernel/shmall",
     *(f"/proc/sys/vm/{name}" for name in ("min_free_kbytes", "compact_memory", "drop_caches", "hugetlb_shm_group")),
 }
@@ -99,13 +99,15 @@ def sandboxed() -> None:
         restart(f"{what}: it starts")
         check(wait_for(lambda known=known: learned_pages() != known, 10), f"{what}: the size is learned", asked()[-20:])
     known = learned_pages()
-    override.write_text("[Service]\nRestrictAddressFamilies=AF_INET AF_INET6\n")
-    output("systemctl daemon-reload")
-    restart("cut off: it starts")
-    check(any("AF_UNIX" in line for line in messages("-u", UNIT)), "cut off: the gate says why",
-          messages("-u", UNIT)[-20:])
-    found = [one["id"] for one in json.loads(output("hugeplanctl --json=short check || true"))["problems"]]
-    check("gate-cut-off" in found, "cut off: check has a finding", found)
+    for line in (f"RootDirectory={slash}", "TemporaryFileSystem=/run", "RestrictAddressFamilies=AF_INET AF_INET6"):
+        override.write_text(f"[Service]\n{line}\n")
+        output("systemctl daemon-reload")
+        restart(f"cut off by {line}: it starts")
+        said = messages("-u", UNIT)[-20:]
+        check(any("cannot be reached" in text for text in said[-4:]), "cut off: the gate says so", said)
+        found = [one["id"] for one in json.loads(output("hugeplanctl --json=short check || true"))["problems"]]
+        check("gate-cut-off" in found, "cut off: check has a finding", found)
+    check(any("AF_UNIX" in text for text in said), "cut off: the gate says why", said)
     check_equal(learned_pages(), known, "cut off: the learned size is kept")
     override.unlink()
     OWN_CONFIG.write_text(options(64))
