@@ -20,7 +20,7 @@
  * huge pages has mapped small ones. So less than the rule says is believed only if nothing was refused, and the same
  * settings of the same version map everything at the start: of engines that always do (Engine.maps_all_at_start), and
  * of settings that do (engine_is_fixed()) if what was seen is as near to the rule as all servers ever measured, so that
- * it is not just a part. For the same settings never less than what was seen is reserved. */
+ * it is not just a part. For the same settings by a rule never less than what was seen is reserved. */
 
 /* Returns whether something was seen of INSTANCE's present unit. */
 bool seen_is_known(const InstanceConfig *instance);
@@ -32,12 +32,12 @@ Seen seen_of_unit(const InstanceConfig *instance);
 /* Corrects *SIZING, the next start's figure for pages of its size, which was made from BASIS by the server (is_exact)
  * or by the rule; it has 0 pages if neither has a figure. If both are the same as when the unit was looked at, what was
  * seen counts: in place of a rule if it is all that the unit takes, and else if it is more. If not, what was seen is
- * scaled by the change, and counts if that is more. Returns whether it counts. */
+ * scaled by the change (down only, for the server), and counts if that is more. Returns whether it counts. */
 bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis *basis,
                 Sizing *sizing);
 
 /* Returns what to keep of NOW and of what was seen before (INSTANCE's): for the same unit, version and settings the
- * most, except that an estimate gives way to less if that is all that the unit takes; else NOW. */
+ * most, except that an estimate, and more than the server says, gives way to all that the unit takes; else NOW. */
 Seen seen_merge(const InstanceConfig *instance, const Seen *now);
 
 /* Returns whether PAGES may be all that INSTANCE has mapped. If it maps everything at its start, a part of that, or

@@ -86,6 +86,9 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const FigureBasis 
         }
         uint64_t scaled = base > 0 && has_base ? mul_div_up(pages, sizing->pages, base) : pages;
 
+        /* What was seen may be of these settings already, after a restart within the unit. */
+        if (sizing->is_exact)
+                scaled = MIN(scaled, pages);
         if (scaled <= sizing->pages)
                 return false;
         take(arena, sizing, scaled, false,
@@ -129,7 +132,8 @@ Seen seen_merge(const InstanceConfig *instance, const Seen *now) {
                 /* Of equal ones an exact one is better. The earlier estimate is too high if NOW is all that the unit
                  * takes. */
                 keeps = has_more(before, now)
-                                ? before->is_exact || now->pages.n != 1 ||
+                                ? (before->is_exact && !instance->learned.is_exact) ||
+                                          now->pages.n != 1 ||
                                           !is_all(instance, now, count->page_size_bytes,
                                                   page_counts_find(&now->base,
                                                                    count->page_size_bytes))

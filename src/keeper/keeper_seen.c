@@ -95,12 +95,15 @@ static Seen seen_by_count(const Keeper *keeper, Arena *arena, const InstanceConf
                 return (Seen){};
         VEC_FOREACH(charge, &unit->charges) {
                 const PageCount count = {charge->page_size_bytes, charge->reserved_pages};
+                const uint64_t base = page_counts_find(&seen.base, count.page_size_bytes);
 
-                if (count.pages > 0 &&
+                if (count.pages == 0)
+                        continue;
+                /* The gate of this start has reported BASE pages. More than these are the server's, however many. */
+                if (!(hold && base > 0 && count.pages > base) &&
                     !seen_is_likely(instance, count.page_size_bytes, count.pages))
                         return (Seen){};
-                if (count.pages > 0)
-                        *vec_push(arena, &seen.pages) = count;
+                *vec_push(arena, &seen.pages) = count;
         }
         seen.is_exact = seen.pages.n == 1 &&
                         has_all_it_wanted(keeper, arena, instance, seen.pages.items);

@@ -99,6 +99,9 @@ TEST(counted_rows) {
                 {pg, LEARNED, 120, "max 0", "120 of 120 14.5", "a 0:120; hold a.service/a 120"},
                 /* Far from the figure of its settings: incomplete, or the settings are others. */
                 {pg, LEARNED, 60, "max 0", "-", "a 0:120; hold a.service/a 120"},
+                /* The server maps more than it has answered. */
+                {pg, LEARNED "X-Exact=yes\n", 200, "max 0", "200 of 120 14.5",
+                 "a 0:200; hold a.service/a 120"},
                 /* A figure learned while the unit ran applies to its next start. */
                 {pg, LEARNED "X-Running=yes\n", 100, "max 0", "100 exact of 0 -",
                  "a 0:120; hold a.service/a 120"},
