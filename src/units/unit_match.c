@@ -192,9 +192,10 @@ void unit_match_judge(Arena *arena, const LoadedUnitInput *input, const LoadedUn
                                                      : NULL;
                         const char *remedy = arena_printf(
                                 arena,
-                                "%s%s%s then run 'systemctl daemon-reload' and 'hugeplanctl reload'",
+                                "%s%s%s, or remove the file of a database that is gone; then run "
+                                "'systemctl daemon-reload' and 'hugeplanctl reload'",
                                 nearest ? "did you mean " : "", nearest ? nearest : "",
-                                nearest ? "? Correct the line," : "name the unit that starts it;");
+                                nearest ? "? Correct the line" : "name the unit that starts it");
 
                         diags_report(
                                 problems,

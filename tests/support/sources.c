@@ -80,7 +80,7 @@ static int list_test(const Sources *sources, Arena *arena, const char *path, Sou
                         *vec_push(arena, &names) = name;
         }
         if (names.n == 0)
-                return -ENOENT;
+                return find_file(sources, path) ? -ENOTDIR : -ENOENT;
         qsort(names.items, names.n, sizeof(*names.items), compare_names);
         *ret = names;
         return 0;

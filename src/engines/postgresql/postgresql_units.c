@@ -331,11 +331,10 @@ void postgresql_add_units(const Engine *engine UNUSED, Arena *arena, const Sourc
                 *vec_push(arena, units) = cluster->unit;
 }
 
-static bool is_missing(const Sources *sources, Arena *arena, const char *directory) {
+static bool is_missing(const Sources *sources, Arena *arena, const char *path) {
         SourceNames names = {};
-        int r = sources->list(sources, arena, directory, &names);
 
-        return r == -ENOENT || r == -ENOTDIR;
+        return sources->list(sources, arena, path, &names) == -ENOENT;
 }
 
 static bool starts(const UnitFile *unit, const char *program) {
@@ -350,21 +349,21 @@ const char *postgresql_find_absent(const Engine *engine UNUSED, Arena *arena,
                                    const EngineTarget *target, const Sources *sources,
                                    bool has_disks) {
         const PostgresqlStart start = postgresql_start_read(arena, target, sources);
-        const char *directory = NULL, *what = "has nothing to start";
+        const char *path = NULL, *what = "has nothing to start";
 
         if (!start.unit || starts(start.unit, "/patroni"))
                 return NULL;
         if (!starts(start.unit, "/pg_ctlcluster")) {
                 if (has_disks)
-                        directory = postgresql_start_directory(arena, target, &start, NULL);
+                        path = postgresql_start_directory(arena, target, &start, NULL);
         } else if (start.cluster) {
-                directory = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s", start.cluster);
+                path = arena_printf(arena, POSTGRESQL_CLUSTERS "/%s/postgresql.conf",
+                                    start.cluster);
                 what = "is for a cluster that does not exist";
         } else {
                 return arena_printf(arena, "%s is not the VERSION-NAME of a cluster", target->unit);
         }
-        return directory && is_missing(sources, arena, directory)
-                       ? arena_printf(arena, "%s %s (%s does not exist)", target->unit, what,
-                                      directory)
+        return path && is_missing(sources, arena, path)
+                       ? arena_printf(arena, "%s %s (%s does not exist)", target->unit, what, path)
                        : NULL;
 }
