@@ -6,6 +6,7 @@
  * listener. */
 
 #include "daemon/boot.h"
+#include "daemon/disk.h"
 #include "daemon/journal.h"
 #include "daemon/store.h"
 #include "daemon/units.h"
@@ -51,7 +52,12 @@ struct Manager {
                 Arena *beliefs_arena;
         } clients;
         Keeper *keeper;
-        Worker *writer; /* writes to the kernel */
+        /* The thread that writes to the kernel. */
+        struct {
+                Worker *worker;
+                LoopIo io;
+                ApplyOperation operation; /* the running one */
+        } writer;
         /* When rounds are run. */
         struct {
                 enum {
@@ -64,10 +70,9 @@ struct Manager {
                 uint64_t retry_delay_usec;
                 uint64_t ended_usec;
         } rounds;
-        /* What outlives the boot, and what writes it: a root must not be shared between threads. */
+        /* What outlives the boot, and the thread that writes it. */
         struct {
-                Root *root;
-                Worker *disk;
+                Disk *disk;
                 Boot boot_guard;
                 LoginLimits login_limits;
                 Store store;

@@ -62,5 +62,6 @@ uint64_t plan_held_by_others(const Plan *plan, uint64_t page_size_bytes) {
                                  : MIN(pool->others_pages,
                                        sub_floored(MIN(pool->from_pages, pool->to_pages),
                                                    MAX(pool->found_pages,
-                                                       pool->granted_pages + pool->cover_pages))));
+                                                       pool->granted_pages + pool->cover_pages +
+                                                               pool->added_pages))));
 }

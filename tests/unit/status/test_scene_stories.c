@@ -23,6 +23,7 @@
 
 #include "base/size.h"
 #include "plan/drift.h"
+#include "plan/idle.h"
 #include "plan/promise/admission.h"
 #include "plan/promise/balance.h"
 #include "status/status.h"
@@ -420,7 +421,7 @@ VERB(do_steps, "steps") {
         return steps_text(line->arena, plan_of(scene));
 }
 
-VERB(do_pool_pages, "others split gained planned") {
+VERB(do_pool_pages, "others split gained planned beyond") {
         const PlanPool *pool =
                 plan_pool(plan_of(scene), (unsigned) story_number_at(line, 1), size_of(line));
         const char *what = line->words[0];
@@ -428,7 +429,9 @@ VERB(do_pool_pages, "others split gained planned") {
         return story_number(line, text_equals(what, "others")   ? pool->others_pages
                                   : text_equals(what, "split")  ? pool->demoted_pages
                                   : text_equals(what, "gained") ? pool->gained_pages
-                                                                : pool->granted_pages);
+                                  : text_equals(what, "beyond")
+                                          ? plan_held_by_others(plan_of(scene), size_of(line))
+                                          : pool->granted_pages);
 }
 
 /* The ledger's entry of an instance. */
