@@ -25,7 +25,7 @@ struct BootTask {
         int proven_error; /* of storing the proven pages */
 };
 
-static int run_task(const Root *root, Arena *arena, void *argument) {
+static int run_task(const void *root, Arena *arena, void *argument) {
         BootTask *task = argument;
         BootGuard *guard;
         int r = boot_guard_try_load(root, arena, &guard);
@@ -34,7 +34,7 @@ static int run_task(const Root *root, Arena *arena, void *argument) {
 }
 
 /* Runs STEP on the disk thread and DONE in the loop; both get the same BootTask. */
-static void do_task(Boot *boot, BootStep step, DiskDone done) {
+static void do_task(Boot *boot, BootStep step, WorkerDone done) {
         Arena *arena = arena_new();
         BootTask *task = ARENA_NEW(arena, BootTask);
         Ledger *ledger = ledger_copy(arena, keeper_look(boot->keeper)->ledger);
@@ -42,7 +42,7 @@ static void do_task(Boot *boot, BootStep step, DiskDone done) {
         if (!boot->is_planned)
                 ledger->guard = LEDGER_GUARD_UNDECIDED;
         *task = (BootTask){.step = step, .boot_id = ledger->boot_id, .ledger = ledger};
-        disk_do(boot->disk, arena, run_task, task, done, boot);
+        worker_do(boot->disk, arena, run_task, task, done, boot);
 }
 
 /* ---- whether it is good ---- */

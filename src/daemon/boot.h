@@ -4,8 +4,8 @@
 /* The boot guard (plan/boot_guard.h) in the daemon: each boot is counted on disk before its first page is reserved, and
  * the count is reset when systemd has reached multi-user.target. */
 
-#include "daemon/disk.h"
 #include "keeper/keeper.h"
+#include "runtime/worker.h"
 #include "systemd/unit_manager.h"
 
 typedef enum BootState {
@@ -18,7 +18,7 @@ typedef enum BootState {
 typedef struct Boot {
         const Root *root;
         Loop *loop;
-        Disk *disk;
+        Worker *disk; /* with a Root of its own as context */
         const Keeper *keeper;
         void (*on_counted)(void *userdata); /* the reservation may begin */
         void *userdata;

@@ -12,8 +12,6 @@
 #include "status/pending.h"
 #include "systemd/dropin_check.h"
 
-#include <sys/epoll.h>
-
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
 static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
 static const uint64_t alive_usec = 3 * USEC_PER_SEC;
@@ -202,18 +200,36 @@ static void end_round(Manager *manager) {
         manager->listener(manager, MANAGER_SETTLED);
 }
 
-static int perform(void *argument) {
-        const Manager *manager = argument;
+typedef struct Write {
+        ApplyOperation operation;
+        uint64_t usec;
+} Write;
 
-        return apply_perform(manager->root, &manager->writer.operation);
+static int perform(const void *root, Arena *arena UNUSED, void *argument) {
+        Write *write = argument;
+        uint64_t start = clock_now_usec();
+        int r = apply_perform(root, &write->operation);
+
+        write->usec = clock_now_usec() - start;
+        return r;
+}
+
+static void on_written(void *userdata, int error, const void *argument) {
+        const Write *write = argument;
+        Manager *manager = userdata;
+
+        keeper_done(manager->keeper, &write->operation, error, write->usec);
+        manager->listener(manager, MANAGER_WRITTEN);
+        manager_work(manager);
 }
 
 void manager_work(Manager *manager) {
-        if (worker_is_busy(manager->writer.worker) ||
-            boot_holds_round(&manager->lasting.boot_guard))
+        if (worker_is_busy(manager->writer) || boot_holds_round(&manager->lasting.boot_guard))
                 return;
         loop_unset(&manager->rounds.retry);
-        if (!keeper_next(manager->keeper, clock_now_usec(), &manager->writer.operation)) {
+        Write write = {0};
+
+        if (!keeper_next(manager->keeper, clock_now_usec(), &write.operation)) {
                 end_round(manager);
                 return;
         }
@@ -224,17 +240,9 @@ void manager_work(Manager *manager) {
         apply_progress(keeper_apply(manager->keeper), &done, &all);
         service_notify("STATUS=Reserving pages: %s of %s", format_count(arena, done),
                        format_count(arena, all));
-        worker_start(manager->writer.worker, perform, manager);
-}
+        void *argument = arena_memdup(arena, &write, sizeof(write));
 
-static void on_worker(void *userdata, uint32_t events UNUSED) {
-        Manager *manager = userdata;
-        uint64_t usec;
-        int r = worker_finish(manager->writer.worker, &usec);
-
-        keeper_done(manager->keeper, &manager->writer.operation, r, usec);
-        manager->listener(manager, MANAGER_WRITTEN);
-        manager_work(manager);
+        worker_do(manager->writer, TAKE_PTR(arena), perform, argument, on_written, manager);
 }
 
 static void on_counted(void *userdata) {
@@ -316,6 +324,7 @@ static void on_preference(void *userdata) {
 
 int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager **ret) {
         CLEANUP(manager_freep) Manager *manager = memory_new(sizeof(Manager));
+        CLEANUP(arena_freep) Arena *arena = arena_new();
 
         manager->root = root;
         manager->loop = loop;
@@ -324,14 +333,12 @@ int manager_new(const Root *root, Loop *loop, ManagerListener listener, Manager 
         manager->watch = (Watch){root, loop, manager->keeper, on_watch, manager};
         manager->units =
                 (Units){root, loop, manager->keeper, log_news, manager, .on_reread = on_reread};
-        manager->writer.worker = worker_new();
-        if (!manager->writer.worker)
-                return -errno;
-        int r = loop_watch(loop, &manager->writer.io, worker_fd(manager->writer.worker), EPOLLIN,
-                           on_worker, manager);
+        int r = worker_new(loop, root, &manager->writer);
 
         if (r >= 0)
-                r = disk_new(root, loop, &manager->lasting.disk);
+                r = root_open(root_path(arena, root, "/"), &manager->lasting.root);
+        if (r >= 0)
+                r = worker_new(loop, manager->lasting.root, &manager->lasting.disk);
         if (r < 0)
                 return r;
         manager->lasting.store = (Store){
@@ -352,7 +359,6 @@ void manager_freep(Manager **at) {
 
         if (!manager)
                 return;
-        loop_unwatch(&manager->writer.io);
         loop_unset(&manager->notice.boot);
         loop_unset(&manager->rounds.retry);
         loop_unset(&manager->notice.alive);
@@ -360,8 +366,9 @@ void manager_freep(Manager **at) {
         loop_unset(&manager->clients.rest);
         watch_stop(&manager->watch);
         units_free(&manager->units);
-        worker_free(manager->writer.worker);
-        disk_free(manager->lasting.disk);
+        worker_free(manager->writer);
+        worker_free(manager->lasting.disk);
+        root_free(manager->lasting.root);
         boot_free(&manager->lasting.boot_guard);
         keeper_free(manager->keeper);
         arena_free(manager->clients.beliefs_arena);

@@ -6,7 +6,6 @@
  * listener. */
 
 #include "daemon/boot.h"
-#include "daemon/disk.h"
 #include "daemon/journal.h"
 #include "daemon/store.h"
 #include "daemon/units.h"
@@ -52,12 +51,7 @@ struct Manager {
                 Arena *beliefs_arena;
         } clients;
         Keeper *keeper;
-        /* The thread that writes to the kernel. */
-        struct {
-                Worker *worker;
-                LoopIo io;
-                ApplyOperation operation; /* the running one */
-        } writer;
+        Worker *writer; /* writes to the kernel */
         /* When rounds are run. */
         struct {
                 enum {
@@ -70,9 +64,10 @@ struct Manager {
                 uint64_t retry_delay_usec;
                 uint64_t ended_usec;
         } rounds;
-        /* What outlives the boot, and the thread that writes it. */
+        /* What outlives the boot, and what writes it: a root must not be shared between threads. */
         struct {
-                Disk *disk;
+                Root *root;
+                Worker *disk;
                 Boot boot_guard;
                 LoginLimits login_limits;
                 Store store;

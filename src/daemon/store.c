@@ -17,7 +17,7 @@ typedef struct Job {
         void *userdata;
 } Job;
 
-static int store_file(const Root *root, Arena *arena UNUSED, void *argument) {
+static int store_file(const void *root, Arena *arena UNUSED, void *argument) {
         const Job *job = argument;
 
         return root_store_file(root, job->file.path, job->file.text);
@@ -55,14 +55,14 @@ uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learn
                 .handler = handler,
                 .userdata = userdata,
         };
-        disk_do(store->disk, arena, store_file, job, on_stored, store);
+        worker_do(store->disk, arena, store_file, job, on_stored, store);
         return number;
 }
 
 /* ---- logins ---- */
 
 /* Only on hosts where PAM sets limits for logins. */
-static int store_limits(const Root *root, Arena *arena UNUSED, void *text) {
+static int store_limits(const void *root, Arena *arena UNUSED, void *text) {
         if (!text)
                 return root_remove(root, PATH_PAM_LIMITS);
         return root_is_directory(root, PATH_PAM_SECURITY)
@@ -100,5 +100,5 @@ void login_limits_follow(LoginLimits *limits, const Keeper *keeper) {
                  : !root_exists(limits->root, PATH_PAM_LIMITS))
                 return;
         limits->is_under_way = true;
-        disk_do(limits->disk, TAKE_PTR(arena), store_limits, text, on_limits_stored, limits);
+        worker_do(limits->disk, TAKE_PTR(arena), store_limits, text, on_limits_stored, limits);
 }

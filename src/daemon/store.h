@@ -4,15 +4,15 @@
 /* Stores what outlives the boot: the learned sizes of instances (host/state.h), and memlock limits for logins of database
  * owners (PATH_PAM_LIMITS), to which drop-ins of units do not apply. */
 
-#include "daemon/disk.h"
 #include "demand/learned.h"
 #include "keeper/keeper.h"
+#include "runtime/worker.h"
 
 /* NUMBER is that of store_learned(). ERROR is 0 or a negative errno; then the next boot will not know the size. */
 typedef void (*StoreHandler)(void *userdata, uint64_t number, int error);
 
 typedef struct Store {
-        Disk *disk;
+        Worker *disk;
         void (*on_preference)(
                 void *userdata); /* a file has another preference for transparent huge pages */
         void *userdata;
@@ -27,7 +27,7 @@ uint64_t store_learned(Store *store, const InstanceConfig *instance, const Learn
 
 typedef struct LoginLimits {
         const Root *root;
-        Disk *disk;
+        Worker *disk;
         bool is_under_way;
         int error; /* of the last write; logged once */
 } LoginLimits;

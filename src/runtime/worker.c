@@ -2,74 +2,48 @@
 #include "runtime/worker.h"
 
 #include "base/memory.h"
-#include "runtime/clock.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 256 * 1024 };
 
-struct Worker {
-        int event_fd;
-        bool is_busy, has_thread;
-        pthread_t thread;
+typedef struct Job Job;
+struct Job {
+        Job *next;
+        Arena *arena;
         WorkerTask task;
         void *argument;
-        int error;
-        uint64_t usec;
+        WorkerDone done;
+        void *userdata;
 };
 
-Worker *worker_new(void) {
-        Worker *worker = memory_new(sizeof(Worker));
-
-        worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (worker->event_fd < 0) {
-                memory_free(worker);
-                return NULL;
-        }
-        return worker;
-}
-
-Worker *worker_free(Worker *worker) {
-        uint64_t usec;
-
-        if (!worker)
-                return NULL;
-        if (worker->is_busy)
-                worker_finish(worker, &usec);
-        close(worker->event_fd);
-        memory_free(worker);
-        return NULL;
-}
-
-int worker_fd(const Worker *worker) {
-        return worker->event_fd;
-}
-
-bool worker_is_busy(const Worker *worker) {
-        return worker->is_busy;
-}
+struct Worker {
+        const void *context;
+        int event_fd; /* readable when the task has ended */
+        LoopIo io;
+        Job *first, **end; /* the first one is running */
+        bool has_thread;
+        pthread_t thread;
+        int error;
+};
 
 static void *work(void *argument) {
         Worker *worker = argument;
-        uint64_t start = clock_now_usec();
+        const Job *job = worker->first;
 
-        worker->error = worker->task(worker->argument);
-        worker->usec = clock_now_usec() - start;
+        worker->error = job->task(worker->context, job->arena, job->argument);
         eventfd_write(worker->event_fd, 1);
         return NULL;
 }
 
-void worker_start(Worker *worker, WorkerTask task, void *argument) {
+static void start(Worker *worker) {
         pthread_attr_t attributes;
         sigset_t all, before;
 
-        worker->is_busy = true;
-        worker->task = task;
-        worker->argument = argument;
         /* The task runs with all signals blocked: the loop handles them, and one would cut a write(2) short. */
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -82,13 +56,75 @@ void worker_start(Worker *worker, WorkerTask task, void *argument) {
         pthread_attr_destroy(&attributes);
 }
 
-int worker_finish(Worker *worker, uint64_t *ret_usec) {
+/* Waits for the end of the first job, and takes it off the list. */
+static Job *finish(Worker *worker) {
+        Job *job = worker->first;
         eventfd_t count;
 
         if (worker->has_thread)
                 pthread_join(worker->thread, NULL);
         (void) eventfd_read(worker->event_fd, &count);
-        worker->is_busy = false;
-        *ret_usec = worker->usec;
-        return worker->error;
+        worker->first = job->next;
+        if (!worker->first)
+                worker->end = &worker->first;
+        return job;
+}
+
+/* DONE may add jobs. */
+static void on_ended(void *userdata, uint32_t events UNUSED) {
+        Worker *worker = userdata;
+        Job *job = finish(worker);
+        int error = worker->error;
+
+        if (worker->first)
+                start(worker);
+        job->done(job->userdata, error, job->argument);
+        arena_free(job->arena);
+}
+
+int worker_new(Loop *loop, const void *context, Worker **ret) {
+        Worker *worker = memory_new(sizeof(Worker));
+
+        *worker = (Worker){.context = context,
+                           .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                           .end = &worker->first};
+        int r = worker->event_fd < 0 ? -errno
+                                     : loop_watch(loop, &worker->io, worker->event_fd, EPOLLIN,
+                                                  on_ended, worker);
+
+        if (r < 0)
+                worker_free(worker);
+        else
+                *ret = worker;
+        return r;
+}
+
+Worker *worker_free(Worker *worker) {
+        if (!worker)
+                return NULL;
+        while (worker->first) {
+                arena_free(finish(worker)->arena);
+                if (worker->first)
+                        start(worker);
+        }
+        loop_unwatch(&worker->io);
+        if (worker->event_fd >= 0)
+                close(worker->event_fd);
+        memory_free(worker);
+        return NULL;
+}
+
+bool worker_is_busy(const Worker *worker) {
+        return worker->first;
+}
+
+void worker_do(Worker *worker, Arena *arena, WorkerTask task, void *argument, WorkerDone done,
+               void *userdata) {
+        Job *job = ARENA_NEW(arena, Job);
+
+        *job = (Job){NULL, arena, task, argument, done, userdata};
+        *worker->end = job;
+        worker->end = &job->next;
+        if (worker->first == job)
+                start(worker);
 }

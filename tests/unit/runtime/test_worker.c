@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Tasks in a thread, one at a time. Linked with --wrap=pthread_create. */
+/* Tasks in a thread, one after another. Linked with --wrap=pthread_create. */
 
 #include "runtime/worker.h"
 #include "support/testing.h"
@@ -10,7 +10,6 @@
 #include "support/tree.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -27,94 +26,94 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                                 : __real_pthread_create(thread, attributes, work, argument);
 }
 
-/* What is written where. */
 typedef struct Write {
-        const Root *root;
         const char *path, *text;
 } Write;
 
-static int perform(void *argument) {
+static Write writes[] = {{"/pool", "1\n"}, {"/none", "2\n"}, {"/pool", "3\n"}};
+
+/* Signals belong to the loop: they are blocked in the thread. */
+static int perform(const void *root, Arena *arena UNUSED, void *argument) {
         const Write *write = argument;
+        sigset_t mask;
 
-        return root_write_attribute(write->root, write->path, write->text);
+        pthread_sigmask(SIG_SETMASK, NULL, &mask);
+        return sigismember(&mask, SIGTERM) ? root_write_attribute(root, write->path, write->text)
+                                           : -EINTR;
 }
 
-static bool is_readable(const Worker *worker, int timeout_msec) {
-        struct pollfd fd = {.fd = worker_fd(worker), .events = POLLIN};
+typedef struct Case {
+        Loop *loop;
+        Worker *worker;
+        size_t ended;
+} Case;
 
-        return poll(&fd, 1, timeout_msec) == 1;
+/* The results come in order. The loop ends with the last one. */
+static void on_end(void *userdata, int error, const void *argument) {
+        Case *data = userdata;
+
+        assert_ptr_equal(argument, &writes[data->ended]);
+        assert_int_equal(error, data->ended == 1 ? -ENOENT : 0);
+        assert_true(worker_is_busy(data->worker) == (++data->ended < ARRAY_LEN(writes)));
+        if (data->ended == ARRAY_LEN(writes))
+                loop_end(data->loop, 0);
 }
 
-/* The loop sleeps until the task has ended, and gets its result. Then the next task can start. */
-TREE_TEST(one_at_a_time) {
-        Write operation = {tree->root, "/pool", "42\n"}, failing = {tree->root, "/none", "1\n"};
-        Worker *worker = worker_new();
-        uint64_t usec = UINT64_MAX;
+static Case start(const Tree *tree) {
+        Case data = {0};
 
         tree_write(tree, "/pool", "0\n");
-        assert_false(worker_is_busy(worker));
-        assert_false(is_readable(worker, 0));
-        worker_start(worker, perform, &operation);
-        assert_true(worker_is_busy(worker));
-        assert_true(is_readable(worker, 10000));
-        assert_int_equal(worker_finish(worker, &usec), 0);
-        assert_uint_in_range(usec, 0, 60 * USEC_PER_SEC);
-        assert_text(tree_read(tree, "/pool"), "42\n");
-        assert_false(worker_is_busy(worker));
-        assert_false(is_readable(worker, 0));
-        worker_start(worker, perform, &failing);
-        assert_int_equal(worker_finish(worker, &usec), -ENOENT);
-        assert_null(worker_free(worker));
+        assert_int_equal(loop_new(&data.loop), 0);
+        assert_int_equal(worker_new(data.loop, tree->root, &data.worker), 0);
+        assert_false(worker_is_busy(data.worker));
+        return data;
 }
 
-/* No task is in progress when a worker is freed. */
+static void add_all(Case *data) {
+        sigset_t mask;
+
+        for (size_t i = 0; i < ARRAY_LEN(writes); i++)
+                worker_do(data->worker, arena_new(), perform, &writes[i], on_end, data);
+        assert_true(worker_is_busy(data->worker));
+        pthread_sigmask(SIG_SETMASK, NULL, &mask);
+        assert_false(sigismember(&mask, SIGTERM));
+}
+
+static void end(const Tree *tree, Case *data, size_t ended) {
+        assert_null(worker_free(data->worker));
+        assert_int_equal(data->ended, ended);
+        assert_text(tree_read(tree, "/pool"), "3\n");
+        loop_free(data->loop);
+}
+
+/* The loop sleeps until a task has ended, and gets its result. Then the next task starts. */
+TREE_TEST(in_order) {
+        Case data = start(tree);
+
+        add_all(&data);
+        assert_int_equal(loop_run(data.loop), 0);
+        end(tree, &data, ARRAY_LEN(writes));
+}
+
+/* All tasks are done when a worker is freed, and nobody is told. */
 TREE_TEST(free_waits) {
-        Write operation = {tree->root, "/pool", "42\n"};
-
         for (int i = 0; i < 20; i++) {
-                Worker *worker = worker_new();
+                Case data = start(tree);
 
-                tree_write(tree, "/pool", "0\n");
-                worker_start(worker, perform, &operation);
-                worker_free(worker);
-                assert_text(tree_read(tree, "/pool"), "42\n");
+                add_all(&data);
+                end(tree, &data, 0);
         }
         assert_null(worker_free(NULL));
 }
 
-/* Signals belong to the loop: they are blocked in the thread. */
-TREE_TEST(signals) {
-        Write operation = {tree->root, "/pool", "42\n"};
-        Worker *worker = worker_new();
-        sigset_t mask;
-        uint64_t usec;
-
-        tree_write(tree, "/pool", "0\n");
-        worker_start(worker, perform, &operation);
-        pthread_sigmask(SIG_SETMASK, NULL, &mask);
-        assert_false(sigismember(&mask, SIGTERM));
-        worker_finish(worker, &usec);
-        worker_free(worker);
-}
-
-/* Without a thread the task is performed in the loop. */
+/* Without a thread the tasks are performed in the loop. */
 TREE_TEST(no_thread) {
-        Write operation = {tree->root, "/pool", "42\n"};
-        Worker *worker = worker_new();
-        sigset_t mask;
-        uint64_t usec;
+        Case data = start(tree);
 
-        tree_write(tree, "/pool", "0\n");
         thread_error = EAGAIN;
-        worker_start(worker, perform, &operation);
+        add_all(&data);
+        assert_text(tree_read(tree, "/pool"), "1\n");
+        assert_int_equal(loop_run(data.loop), 0);
+        end(tree, &data, ARRAY_LEN(writes));
         thread_error = 0;
-        assert_true(worker_is_busy(worker));
-        assert_true(is_readable(worker, 0));
-        pthread_sigmask(SIG_SETMASK, NULL, &mask);
-        assert_false(sigismember(&mask, SIGTERM));
-        assert_text(tree_read(tree, "/pool"), "42\n");
-        assert_int_equal(worker_finish(worker, &usec), 0);
-        assert_false(worker_is_busy(worker));
-        assert_false(is_readable(worker, 0));
-        worker_free(worker);
 }
