@@ -188,10 +188,11 @@ static void read_facts(Check *check, const HostWrites *writes) {
         view->figures = derive_figures(command, view->config, view->topology);
         check->dropins = dropins_make(arena, &dropin);
         view->setting_sources = setting_sources_find(root, arena, view->topology);
-        Overlay overlay = host_after(arena, check->sources, view->config, view->plan, writes,
-                                     &check->dropins);
+        Overlay *after = ARENA_NEW(arena, Overlay); /* rules read files that units name */
 
-        view->facts = host_facts_read(arena, &overlay.sources, view->config, view->topology,
+        *after = host_after(arena, check->sources, view->config, view->plan, writes,
+                            &check->dropins);
+        view->facts = host_facts_read(arena, &after->sources, view->config, view->topology,
                                       view->figures);
 }
 
