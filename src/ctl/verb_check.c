@@ -118,6 +118,7 @@ static void add_units(const Check *check, Diags *problems) {
         };
         SourceNames names = source_list(check->sources, arena, "/usr/lib/systemd/system");
         SourceNames more = source_list(check->sources, arena, "/lib/systemd/system");
+        SourceNames generated = source_list(check->sources, arena, PATH_GENERATOR_DIR);
         Diags found = diags_in(arena);
         Text unread = text_in(arena);
         LoadedUnits units = {};
@@ -149,6 +150,15 @@ static void add_units(const Check *check, Diags *problems) {
                 dropin_check(command->root, &check->dropins, &found);
                 mounts_check(command->root, &mounts, &found);
         }
+        /* The gate of a removed instance refuses each start of its unit. */
+        VEC_FOREACH(name, &generated)
+                if (!command->draft &&
+                    root_exists(
+                            command->root,
+                            arena_printf(arena, PATH_GENERATOR_DIR "/%s/" NAME_DROPIN, *name)) &&
+                    !VEC_ANY(dropin, &check->dropins,
+                             text_equals(arena_printf(arena, "%s.d", dropin->unit), *name)))
+                        text_add_item(&unread, arena_printf(arena, "%s/" NAME_DROPIN, *name));
         VEC_FOREACH(problem, &found.list)
                 if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING))) {
                         /* Without "generator" or "generator.late". */
@@ -169,7 +179,7 @@ static void add_units(const Check *check, Diags *problems) {
                         (Diag){.severity = SEVERITY_NOTICE,
                                .id = problem_id(PROBLEM_DROPIN_MISSING),
                                .file = PATH_GENERATOR_DIR,
-                               .remedy = remedy},
+                               .remedy = remedy ? remedy : "run 'systemctl daemon-reload'"},
                         "systemd has not read this configuration yet; missing or out of date: %s",
                         unread.string);
 }
@@ -235,10 +245,11 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
 
         if (aside || without)
                 status_add_aside(aside ? aside : &without->reason, &problems);
+        if (!aside)
+                add_units(&check, &problems);
         if (look->config->n_instances > 0 && !aside) {
                 const KernelAdvice *advice = cmdline_advise(command, look);
 
-                add_units(&check, &problems);
                 /* The reasons of instances, which are no rules, are reported already. */
                 VEC_FOREACH(problem, &advice->problems.list)
                         if (rule_may_be_silenced(problem->id))
