@@ -37,7 +37,7 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
         MemoryLimits limits = {};
         char *path = arena_strdup(arena, group), *slash;
 
-        for (; strlen(path) > strlen(hierarchy) && (slash = strrchr(path, '/')); *slash = '\0')
+        while (hierarchy && strlen(path) > strlen(hierarchy) && (slash = strrchr(path, '/'))) {
                 ARRAY_FOREACH(file, files, has_memory ? 4 : 2) {
                         MemoryLimit limit = {
                                 .file = arena_printf(arena, "%s/%s", path, file->name),
@@ -56,6 +56,8 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
                             hugetlb_limit_is_limit(limit.bytes))
                                 *vec_push(arena, &limits) = limit;
                 }
+                *slash = '\0';
+        }
         return limits;
 }
 

@@ -30,7 +30,7 @@ typedef VEC(MemoryLimit) MemoryLimits;
 bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources);
 
 /* Returns the limits of GROUP, the control group of a unit, and of the groups above, up to but not including HIERARCHY,
- * the mount point: on pages of PAGE_SIZE_BYTES, and on memory if HAS_MEMORY. */
+ * the mount point (NULL: cgroup v1, which has none): on pages of PAGE_SIZE_BYTES, and on memory if HAS_MEMORY. */
 MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char *hierarchy,
                                 const char *group, uint64_t page_size_bytes, bool has_memory);
 

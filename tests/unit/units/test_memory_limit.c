@@ -88,6 +88,7 @@ TEST(judge_together) {
 }
 
 TEST(no_limits) {
+        assert_int_equal(memory_limits_read(arena, NULL, NULL, UNIT, 2 * MIB, true).n, 0);
         const TestFile files[] = {{UNIT "/memory.max", "max\n"},
                                   {UNIT "/memory.high", "nonsense\n"}};
 
