@@ -102,13 +102,13 @@ void keeper_stop_early(Keeper *keeper) {
                 apply_stop_early(keeper->round.apply);
 }
 
-/* Records the results of the writes. Returns whether pools have changed or new limits are known. The ledger is stored
- * only if the results differ from the intent, which is on disk already. */
+/* Records the results of the writes. Returns false if there were writes to make and none was made, so that another pass
+ * would be the same. The ledger is stored only if the results differ from the intent, which is on disk already. */
 static bool end_pass(Keeper *keeper) {
         Round *round = &keeper->round;
         size_t n;
         const ApplyResult *results = apply_results(round->apply, &n);
-        bool has_moved = false, is_other = false;
+        bool may_go_on = n == 0, is_other = false;
 
         if (round->n_passes == 1 && n > 0) {
                 arena_free(round->attempts_arena);
@@ -126,8 +126,9 @@ static bool end_pass(Keeper *keeper) {
                 }
                 moves_note(&keeper->moves, result);
                 is_other |= keeper_record_result(keeper->known.look->ledger, result);
-                has_moved = has_moved || result->is_unread ||
-                            result->reached_pages != result->step.from_pages;
+                /* Pages that were given back and restored at once are promised to others since. */
+                may_go_on |= result->is_unread || result->escalation.records.n > 0 ||
+                             result->reached_pages != result->step.from_pages;
         }
         is_other |= keeper_adopt_surplus(keeper, apply_adopted_bytes(round->apply));
         if (is_other)
@@ -138,7 +139,7 @@ static bool end_pass(Keeper *keeper) {
                 apply_limits(round->arena, round->apply, keeper->known.look->topology);
 
         vec_push_all(round->arena, &round->limits, &limits);
-        return limits.n > 0 || has_moved;
+        return limits.n > 0 || may_go_on;
 }
 
 /* Plans again from the same look and the present ledger; if that is unchanged, so is the plan. Returns false on
