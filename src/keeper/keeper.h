@@ -155,7 +155,7 @@ typedef struct Gate {
         /* The unit runs, and a supervisor in it is about to start the database again. Accepted only while the kernel
          * counts no pages for the unit, so that the unit never has its pages twice. */
         bool is_restarting;
-        /* The unit that calls; NULL: none that starts. A reload may have changed that of the instance meanwhile. */
+        /* The unit of the instance when the gate called; a reload may have changed it meanwhile. */
         const char *unit;
         MemoryPolicy policy; /* of the starting process; UNKNOWN: that of the drop-in */
         const char *group;   /* the unit's control group; NULL: not known */

@@ -228,13 +228,13 @@ static void begin_query(Client *client) {
 }
 
 /* One query for each unit at a time, because its processes may call the method as often as they like. */
-static void ask_who_starts(Client *client, const char *unit) {
+static void ask_who_starts(Client *client) {
         Manager *manager = client->manager;
         const Client *other = manager->clients.first;
+        const char *unit = client->wait.gate.unit;
 
         while (other && !(other->asking.query && text_equals(other->wait.gate.unit, unit)))
                 other = other->next;
-        client->wait.gate.unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(client->call); /* a client that may be starting keeps its place */
         if (!unit_manager_exists(manager->root)) {
                 Gate *gate = &client->wait.gate;
@@ -257,10 +257,10 @@ static void ask_who_starts(Client *client, const char *unit) {
 void gates_ask_again(Manager *manager) {
         for (Client *client = manager->clients.first; client; client = client->next)
                 if (client->kind == CLIENT_GATE && client->wait.gate.is_starting &&
-                    client->wait.gate.unit && !client->wait.answer.is_ready &&
-                    !client->asking.query && !client->asking.is_queued) {
+                    !client->wait.answer.is_ready && !client->asking.query &&
+                    !client->asking.is_queued) {
                         client->wait.gate.has_begun = false;
-                        ask_who_starts(client, client->wait.gate.unit);
+                        ask_who_starts(client);
                 }
 }
 
@@ -286,7 +286,9 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
 
         client->kind = CLIENT_GATE;
         client->asking.on_end = on_end;
-        client->wait.gate = (Gate){.instance = client->instance, .run = ""};
+        client->wait.gate = (Gate){.instance = client->instance,
+                                   .unit = arena_strdup(client->arena, config->unit),
+                                   .run = ""};
         client->wait.is_restart = json_is_true(json_object_get(parameters, "restart"));
         client->size.reported = json_incref(json_object_get(parameters, "learned"));
         /* No round is run if it cannot help, or was run just now. */
@@ -299,7 +301,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                          on_gate_timeout, client);
         if (config->unit &&
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call))) {
-                ask_who_starts(client, config->unit);
+                ask_who_starts(client);
                 return;
         }
         belief_ignore(client, "it does not belong to its unit");
