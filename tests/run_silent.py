@@ -14,6 +14,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -111,6 +112,27 @@ def test_gate_passes_a_silent_daemon(host: Host, fixture: str = "one-node") -> N
     check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
     check("does not answer" in done.stderr, done.stderr)
     check(seconds < SOON, f"the gate took {seconds:.1f} s")
+
+
+def test_gate_has_the_memory_policy_of_its_unit(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """A gate without the daemon goes by the policy that its unit was started with. Others use 30 pages of node 0: a unit
+    that is bound to it would be killed, and one that may take pages of another node starts."""
+    number = {"x86_64": 238, "aarch64": 237}.get(os.uname().machine)
+
+    def set_mempolicy(mode: int, nodes: int) -> bool:
+        return ctypes.CDLL(None).syscall(number or -1, mode, ctypes.byref(ctypes.c_ulong(nodes)), 64) == 0
+
+    host.config("20-pg.conf", "[Instance]\nPages=100\nNodes=0\nPlacement=bind\nUnit=pg.service\n")
+    host.config("30-more.conf", "[Instance]\nPages=100\nNodes=2\n")
+    host.stop(host.start())
+    replace(host.pool_path(0).parent / "free_hugepages", "70\n")
+    host.kernel.add_up("hugepages-2048kB")
+    expect(host.gate("pg.service", "pg"), 0, "pg: ready")
+    if common.WRAPPER or not set_mempolicy(2, 1):  # MPOL_BIND
+        raise common.Skipped("no memory policy can be set")
+    done = host.gate("pg.service", "pg")
+    set_mempolicy(0, 0)
+    expect(done, 1, "30 of its pages are not free")
 
 
 def test_verbs_with_a_silent_daemon(host: Host, fixture: str = "one-node") -> None:

@@ -10,6 +10,7 @@
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "runtime/log.h"
+#include "systemd/unit_property.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -41,7 +42,7 @@ Look *local_load(Command *command, bool is_reload, const InstanceConfig *startin
                         .instance = starting->name,
                         .unit = starting->unit,
                         .run = run ? run : "",
-                        .policy = {.kind = MEMORY_POLICY_ANY},
+                        .policy = unit_property_own_policy(),
                 };
         }
         const LookInput input = {

@@ -111,9 +111,7 @@ static MemoryPolicyKind policy_kind(int mode) {
                                          : MEMORY_POLICY_ANY;
 }
 
-/* Returns the policy of this process: like a unit that sets none, it has inherited the service manager's (NUMAPolicy=
- * in systemd-system.conf(5)). get_mempolicy(2). */
-static MemoryPolicy inherited_policy(void) {
+MemoryPolicy unit_property_own_policy(void) {
         MemoryPolicy policy = {.kind = MEMORY_POLICY_ANY};
         int mode;
 
@@ -123,12 +121,12 @@ static MemoryPolicy inherited_policy(void) {
         return policy;
 }
 
-/* -1: the unit sets none. */
+/* -1: the unit sets none; it inherits the service manager's, as this process has. */
 static int read_policy(const UnitAnswer *answer, void *ret) {
         int32_t mode = -1;
         int r = answer->bus->message_read_basic(answer->message, 'i', &mode);
 
-        *(MemoryPolicy *) ret = mode < 0 ? inherited_policy()
+        *(MemoryPolicy *) ret = mode < 0 ? unit_property_own_policy()
                                          : (MemoryPolicy){.kind = policy_kind(mode)};
         return r;
 }

@@ -36,6 +36,10 @@ typedef struct UnitProperty {
 extern const UnitProperty unit_properties[];
 extern const size_t n_unit_properties;
 
+/* Returns the policy of this process (get_mempolicy(2)): its unit's, or the service manager's if that sets none
+ * (NUMAPolicy= in systemd-system.conf(5)). */
+MemoryPolicy unit_property_own_policy(void);
+
 /* Returns a unit without properties. */
 LoadedUnit unit_property_none(const char *name);
 
