@@ -71,6 +71,8 @@ static void log_many_ready(const SourceNames *ready) {
 }
 
 void logged_update(Logged *logged, const Status *status) {
+        if (status->wants_round) /* the end of that round is logged */
+                return;
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Logged now = {.arena = arena_new()};
 
@@ -82,12 +84,6 @@ void logged_update(Logged *logged, const Status *status) {
                 if (reason_from_id(problem->id, &reason) == 0 ||
                     text_starts_with(problem->id, "config-"))
                         continue;
-                /* Units map pages and stop at any time: only what the next look finds, too, has not been covered. */
-                if (text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED))) {
-                        now.is_exposed = true;
-                        if (status->wants_round || !logged->is_exposed)
-                                continue;
-                }
                 const HistoryEntry entry = {
                         .level = HISTORY_NUMBER((uint64_t) log_level_of(problem->severity)),
                         .event = history_events[HISTORY_PROBLEM].name,

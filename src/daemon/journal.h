@@ -20,8 +20,8 @@ typedef struct Logged {
         Arena *arena; /* NULL: nothing was logged yet */
         VEC(Said) instances;
         SourceNames problems; /* as they were written */
-        bool is_exposed;      /* PROBLEM_PAGES_EXPOSED was found, logged or not */
 } Logged;
 
-/* Logs what is new in STATUS: verdicts with their figures, problems with file and line. */
+/* Logs what is new in STATUS, unless a round is about to change it: verdicts with their figures, problems with file and
+ * line. */
 void logged_update(Logged *logged, const Status *status);
