@@ -155,6 +155,9 @@ static void check_safety(History *history, Actor actor) {
         /* While other users have left too few pages for all, the first processes to touch get them. */
         bool is_for_few = actor == ACTOR_OTHER || history->harmed != 0;
 
+        if (is_for_few &&
+            has_short_unit(history)) /* which may have taken the pages that others take now */
+                before = before_without_others = 0;
         if (is_for_few)
                 history->harmed |= (history->unsafe & ~before) |
                                    (history->unsafe_without_others & ~before_without_others);
