@@ -308,12 +308,6 @@ class Manager(threading.Thread):
         self.notices.close()
 
 
-def is_answering(host: Host) -> bool:
-    with contextlib.suppress(OSError):
-        return "parameters" in host.call("Describe")
-    return False
-
-
 def test_removed_socket_comes_back(host: Host, fixture: str = "one-node") -> None:
     """A daemon that starts makes a removed socket again, also one that systemd made and still listens on."""
     host.config("20-pg.conf", PG)
@@ -322,7 +316,7 @@ def test_removed_socket_comes_back(host: Host, fixture: str = "one-node") -> Non
         if not is_there:
             host.path(SOCKET).unlink()
         daemon = manager.spawn()
-        wait_until("the daemon", lambda: is_answering(host))
+        wait_until("the daemon", host.is_idle)
         mode = host.path(SOCKET).stat().st_mode & 0o777
         check(mode == 0o666, f"every user may connect: {mode:o}")
         check("had been removed" in host.log(daemon), host.log(daemon))

@@ -68,13 +68,6 @@ def check_size(said: int, taken: Callable[[], int], above_share: float = 1.0) ->
     return pages
 
 
-def available_bytes() -> int:
-    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
 def why_not() -> str | None:
     """What is missing for these tests, if anything."""
     if os.environ.get("HUGEPLAN_LIVE") != "1":
@@ -89,7 +82,8 @@ def why_not() -> str | None:
         return f"{RUNTIME} has files: hugepland runs here"
     if count("nr_hugepages") != count("free_hugepages"):
         return "huge pages are in use"
-    if available_bytes() < 4 << 30:
+    memory = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
+    if int(memory["MemAvailable"].split()[0]) < 4 << 20:
         return "less than 4 GiB of memory are available"
     return None
 

@@ -242,7 +242,8 @@ def check_scripts(kind: str, text: str, report: Report) -> None:
 
 
 def check_programs(kind: str, directory: Path, report: Report) -> None:
-    programs = [path for path in directory.rglob("hugeplan*") if is_elf(path)]
+    programs = [path for path in directory.rglob("hugeplan*")
+                if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"]
     report.check_equal(len(programs), 3, f"{kind}: three programs")
     for path in programs:
         check_hardening(f"{kind}: {path.name}", path, report)
@@ -251,10 +252,6 @@ def check_programs(kind: str, directory: Path, report: Report) -> None:
     report.check_equal(needed, LIBRARIES, f"{kind}: the programs are linked with the libraries that they use")
     notes = set().union(*(re.findall(rb'"soname":\["([^"]+)"\]', path.read_bytes()) for path in programs))
     report.check_equal({note.decode() for note in notes}, LOADED, f"{kind}: libraries that are loaded later are noted (.note.dlopen)")
-
-
-def is_elf(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"
 
 
 def check_hardening(name: str, program: Path, report: Report) -> None:

@@ -21,12 +21,6 @@ def suggestions() -> dict[str, dict]:
     return {one["unit"]: one for one in hugeplan("import")["databases"]}
 
 
-def start_second() -> None:
-    """As in MariaDB's manual: a group of options, a directory, and `systemctl start`."""
-    output("mariadb-install-db --user=mysql --datadir=/var/lib/mysql-second", timeout_sec=180)
-    systemctl(f"start {SECOND}", "a second MariaDB runs by the template")
-
-
 def mapped_pages(name: str) -> int:
     sizes = (one.size for one in hugetlb_mappings(unit(name, "MainPID")))
     return sum(sizes) // DEFAULT_PAGE_BYTES
@@ -44,7 +38,9 @@ def check_server(name: str, pages: int) -> None:
 
 
 def found() -> None:
-    start_second()
+    # As in MariaDB's manual: a group of options, a directory, and `systemctl start`.
+    output("mariadb-install-db --user=mysql --datadir=/var/lib/mysql-second", timeout_sec=180)
+    systemctl(f"start {SECOND}", "a second MariaDB runs by the template")
     # Tomcat uses no huge pages by default. import does not run a script that computes a size.
     found = suggestions()
     check(not found["tomcat10.service"]["path"], "Tomcat without large pages is not proposed")
