@@ -31,7 +31,7 @@ static const char *find_override(const Root *root, Arena *arena, const char *uni
 void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (!root_is_directory(root, PATH_SYSTEMD_RUNS))
+        if (dropins->n == 0 || !root_is_directory(root, PATH_SYSTEMD_RUNS))
                 return;
         VEC_FOREACH(dropin, dropins) {
                 const char *path =

@@ -279,6 +279,7 @@ static char *read_mountinfo(const Where *where) {
 
 const Attribute kernel_attributes[] = {
         {PATH_NODES "/possible", read_nodes},
+        {PATH_NODES "/online", read_nodes},
         {PATH_NODES "/has_memory", read_memory_nodes},
         {NODE "/meminfo", read_node_meminfo},
         {NODE "/compact", NULL, write_compact},
