@@ -138,6 +138,7 @@ typedef struct Assembler {
         Index *files;       /* main files by instance name */
         Config *config;
         Instances instances;
+        InstanceConfig defaults;
 } Assembler;
 
 /* Refuses INSTANCE because several values contradict each other; the error names the file and line that set KEY. */
@@ -229,12 +230,11 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
 
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
-        InstanceConfig instance = {.file = parsed->file->path};
-        KeyTarget target = {.arena = arena, .instance = &instance};
+        InstanceConfig instance = assembler->defaults;
         size_t digits = strspn(parsed->file->name, "0123456789");
         bool has_number = digits > 0 && parsed->file->name[digits] == '-';
 
-        config_keys_set_defaults(&target, SECTION_INSTANCE);
+        instance.file = parsed->file->path;
         /* The main file, then its extensions in the order of reading. */
         uint64_t hash = fold_file(TEXT_FOLD_START, parsed, "Instance");
 
@@ -251,10 +251,8 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         if (!instance.name)
                 instance.name =
                         without_suffix(arena, parsed->file->name + (has_number ? digits + 1 : 0));
-        if (!instance.unit)
-                instance.unit = instance.engine->default_unit;
-        if (instance.n_page_sizes == 0)
-                instance.n_page_sizes = 1; /* 0: the default size */
+        instance.unit = instance.unit ?: instance.engine->default_unit;
+        instance.n_page_sizes = MAX(instance.n_page_sizes, (size_t) 1); /* 0: the default size */
         /* No amount is configured, and the engine can determine it. */
         if (instance.engine->has_auto && instance.memory_kind == MEMORY_UNSET &&
             instance.pages.n == 0 && instance.n_node_memory == 0)
@@ -342,6 +340,8 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         index_add(names, file->name, file);
         }
         assemble_host(&assembler, &config->problems);
+        config_keys_set_defaults(&(KeyTarget){.arena = arena, .instance = &assembler.defaults},
+                                 SECTION_INSTANCE);
         vec_reserve(arena, &assembler.instances, files->n);
         /* A refused file counts as an instance unless it has a [Host] section and no [Instance] section. */
         VEC_FOREACH(item, &assembler.parsed)
