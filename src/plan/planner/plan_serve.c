@@ -48,11 +48,12 @@ static bool is_released(const Planner *planner, const PlanInstance *instance) {
  * stays reserved: newcomers get it only if they are more important and no unit uses it yet. */
 static const DemandOption *find_part_before(const Planner *planner, const PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
-        const DemandOption *option = find_option_before(planner, instance);
+        const DemandOption *option = demand->config->shortage == SHORTAGE_DEGRADE
+                                             ? find_option_before(planner, instance)
+                                             : NULL;
         uint64_t pages;
 
-        if (!option || demand->config->shortage != SHORTAGE_DEGRADE ||
-            demand->reason.kind != REASON_NONE || is_released(planner, instance))
+        if (!option || demand->reason.kind != REASON_NONE || is_released(planner, instance))
                 return NULL;
         if (option != &demand->options[0] && !held_option(instance))
                 return NULL; /* the instance prefers another page size now */
