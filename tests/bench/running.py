@@ -23,13 +23,13 @@ HELPERS = BUILD / "tests/bench"
 HUGEPLAND = str(BUILD / "src/hugepland")
 HUGEPLANCTL = str(BUILD / "src/hugeplanctl")
 GENERATOR = str(BUILD / "src/hugeplan-generator")
-NOP = [str(HELPERS / "bench-nop")]
 
 CONFIG = Path("/run/hugeplan.d")
 LEDGER = Path("/run/hugeplan/ledger")
 SOCKET = "/run/hugeplan/org.hugeplan.Manager"
 
 DESCRIBE = '{"method":"org.hugeplan.Manager.Describe"}'
+BRIEF = '{"method":"org.hugeplan.Manager.Describe","parameters":{"brief":true}}'  # as status asks
 WAIT = '{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"bench0"}}'
 RELOAD = '{"method":"org.hugeplan.Manager.Reload"}'
 GET_INFO = '{"method":"org.varlink.service.GetInfo"}'

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What a boot costs, with hugeplan and without (hugeplan=off), in turn: for the measurements of bench/, which check
-nothing. In instructions of the guest's one CPU, which do not depend on how busy this host is (Scenario.is_counted), and
-in the CPU time of the emulation, which does."""
+nothing. In instructions of the guest's one CPU, which do not depend on how busy this host is (Scenario.is_counted)."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
@@ -26,7 +24,6 @@ def boot_pairs(rounds: int, without: str = "") -> tuple[Boot, ...]:
             _measure,
             kernel_args=arguments,
             limit_sec=600,
-            on_request={"processor": lambda guest: guest.processor_msec()},
         )
         for _ in range(rounds)
         for arguments in ("", f"hugeplan=off {without}")
@@ -34,21 +31,15 @@ def boot_pairs(rounds: int, without: str = "") -> tuple[Boot, ...]:
 
 
 def _measure() -> None:
-    until_target, instructions = ask_host("processor"), _instructions()
+    instructions = _instructions()
     time.sleep(SETTLED_SEC)
-    found = {
-        "processorMsec": until_target,
+    began = int(output("systemctl show --property=UserspaceTimestampMonotonic").partition("=")[2])
+    note(json.dumps({
         "instructions": instructions,
-        "instructionsSettled": _instructions(),
         "isWith": "hugeplan=off" not in Path("/proc/cmdline").read_text().split(),
-        "kernel": os.uname().release,
-        "units": output("systemctl list-units --all --no-legend --plain 'hugeplan*' 'db*'").split("\n"),
         "unitInstructions": _unit_instructions(),
-    }
-    for target in "sysinit.target", "basic.target", "multi-user.target":
-        began = int(output("systemctl show --property=UserspaceTimestampMonotonic").partition("=")[2])
-        found[target] = (int(unit(target, "ActiveEnterTimestampMonotonic")) - began) / 1000
-    note(json.dumps(found))
+        "multi-user.target": (int(unit("multi-user.target", "ActiveEnterTimestampMonotonic")) - began) / 1000,
+    }))
 
 
 def _instructions() -> int:

@@ -14,43 +14,52 @@ with one instance, 242 million, lies within what two pairs differ by (190 … 31
 from __future__ import annotations
 
 import statistics
+import sys
 from typing import Any
 
 from goals import GOALS, number, times
 from guests import run_guests
 from report import Report, median_ratio
+from running import CHECKOUT
+
+sys.path.insert(0, str(CHECKOUT / "tests"))
+
+from run_costs import read_table  # noqa: E402
 
 LAST = "multi-user.target"
 # By the name in a guest's report: the row's text, and the divisor.
 ROWS = {LAST: (f"until {LAST}, ms of its clock", 1), "instructions": ("until then, millions of instructions", 1e6)}
-COLUMNS = ("", "with", "without", "hugeplan is", "pairs differ by", "wanted", "met")
+COLUMNS = ("", "with", "without", "hugeplan is", "pairs differ by", "wanted", "met", "each of costs.tsv")
+# By scenario: its row in costs.tsv, and what the title adds.
 SCENARIOS = {
-    "boot_time": "one instance; without, sysctl reserves as many pages",
-    "boot_time_bare": "nothing is described",
+    "boot_time": ("one instance", "; without, sysctl reserves as many pages"),
+    "boot_time_bare": ("nothing is described", ""),
 }
 
 
 def measure(report: Report) -> None:
-    for scenario, what in SCENARIOS.items():
+    for scenario, (what, more) in SCENARIOS.items():
         for suite, found in run_guests(scenario):
             ways = [[row for row in found if row["isWith"] == is_with] for is_with in (True, False)]
             if all(ways):
-                show(report, f"A boot in qemu, {suite}, {what}", ways,
+                show(report, f"A boot in qemu, {suite}, {what}{more}", what, ways,
                      "boot-cpu" if scenario == "boot_time" else "boot-bare-cpu")
             else:
                 report.left_out(f"Boots of {suite}", "no guest has measured anything")
 
 
-def show(report: Report, title: str, ways: list[list[dict[str, Any]]], goal: str) -> None:
-    rows = []
+def show(report: Report, title: str, what: str, ways: list[list[dict[str, Any]]], goal: str) -> None:
+    rows, costs = [], {name.removeprefix("boot, "): cost.instructions for name, cost in read_table()[1].items()}
     for name, (text, scale) in ROWS.items():
         ours, theirs = ([row[name] / scale for row in rows_of] for rows_of in ways)
         ratio = median_ratio(ours, theirs)
         pairs = sorted(a - b for a, b in zip(ours, theirs))
         judged = report.judge(GOALS[goal] if name == "instructions" else None, ratio)
         rows.append([text, number(statistics.median(ours)), number(statistics.median(theirs)), times(ratio),
-                     f"{number(pairs[0])} … {number(pairs[-1])}", *judged])
-    units = ways[0][0]["unitInstructions"]
-    of_units = ", ".join(f"{name} {number(units[name] / 1e6)}" for name in sorted(units))
-    report.table(title, COLUMNS, rows, f"{min(map(len, ways))} pairs, one after the other"
-                 + (f"; millions of instructions of our units: {of_units}" if of_units else ""))
+                     f"{number(pairs[0])} … {number(pairs[-1])}", *judged,
+                     ", ".join(times(statistics.median(each) * scale / costs[row]) for each, row in (
+                         (ours, what), (theirs, "without hugeplan"))) if name == "instructions" else ""])
+    for unit, instructions in sorted(ways[0][0]["unitInstructions"].items()):
+        rows.append([f"{unit}, millions of instructions", number(instructions / 1e6), *[""] * 5,
+                     times(instructions / costs[unit]) if unit in costs else ""])
+    report.table(title, COLUMNS, rows, f"{min(map(len, ways))} pairs, one after the other")

@@ -19,12 +19,12 @@ from pathlib import Path
 from goals import GOALS, number, plural, times
 from pools import Pool, find_pool
 from report import MEASURED, Report, Way, median_ratio
-from running import (DESCRIBE, HELPERS, HUGEPLANCTL, HUGEPLAND, NOP, SOCKET, WAIT, ask, child, configure, find_program,
+from running import (BRIEF, DESCRIBE, HELPERS, HUGEPLANCTL, HUGEPLAND, SOCKET, WAIT, ask, child, configure, find_program,
                      look_at, run)
 
 INSTANCES = (0, 3, 10, 100, 300)
 STATUS_COLUMNS = ("instances", "hugeplanctl status", "from … to", "hugeadm", "hugeplan is", "wanted", "met", "of the floor",
-                  "an empty program")
+                  "only asking is")
 
 
 def measure(report: Report) -> None:
@@ -47,17 +47,19 @@ def compare_status(report: Report, instances: int) -> list[str]:
     remarks: dict[str, str] = {}
     ways = [Way("ours", lambda: run([HUGEPLANCTL, "status"]).wall_msec),
             Way("hugeadm", lambda: run([find_program("hugeadm", "libhugetlbfs-bin"), "--pool-list"]).wall_msec),
-            Way("floor", lambda: run([str(HELPERS / "bench-read")]).wall_msec), Way("nop", lambda: run(NOP).wall_msec)]
+            Way("floor", lambda: run([str(HELPERS / "bench-read")]).wall_msec), Way("asking", lambda: run([
+                str(HELPERS / "bench-load"), "single", SOCKET, BRIEF, "1", "1"]).wall_msec)]
     found = report.take_turns(ways, report.rounds(61), remarks)
     ours = found["ours"]
     row = [f"{instances:,}", number(statistics.median(ours)), f"{number(min(ours))} … {number(max(ours))}"]
     if found["hugeadm"]:
         ratio = median_ratio(ours, found["hugeadm"])
-        row += [number(statistics.median(found["hugeadm"])), times(ratio), *report.reach(f"status-{instances}", ratio)]
+        row += [number(statistics.median(found["hugeadm"])), times(ratio), *report.reach(f"status-{instances}", ratio),
+                times(median_ratio(ours, found["floor"])), times(median_ratio(found["asking"], found["hugeadm"]))]
     else:
         report.missing.append(f"Status: hugeadm: {remarks.get('hugeadm', 'no round was whole')}")
-        row += [remarks.get("hugeadm", ""), "", GOALS[f"status-{instances}"].wanted, ""]
-    return [*row, times(median_ratio(ours, found["floor"])), number(statistics.median(found["nop"]))]
+        row += [remarks.get("hugeadm", ""), "", GOALS[f"status-{instances}"].wanted, "", "", ""]
+    return row
 
 
 def measure_start(report: Report, instances: int) -> list[list[str]]:
