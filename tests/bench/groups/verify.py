@@ -2,7 +2,7 @@
 """Verify
 
 `hugeplanctl verify` says whether each database has the huge pages that were reserved for it. The other ways read the same
-from every backend."""
+from every backend. `hugeplanctl snapshot` records what all verbs read of the host: also units, settings, and each process."""
 
 from __future__ import annotations
 
@@ -90,6 +90,12 @@ def with_backends(group: Path, n: int, pages: int, page_bytes: int) -> Iterator[
             time.sleep(0.1)
 
 
+def snapshot() -> float:
+    file = Path("/run/bench-snapshot.tar")
+    file.unlink(missing_ok=True)
+    return run([HUGEPLANCTL, "snapshot", str(file)]).wall_msec
+
+
 def compare_verify(report: Report, n: int, pids: list[int], how: str) -> None:
     def read_all(name: str) -> Callable[[], float]:
         files = " ".join(f"/proc/{pid}/{name}" for pid in pids)
@@ -98,6 +104,7 @@ def compare_verify(report: Report, n: int, pids: list[int], how: str) -> None:
     report.compare(f"Verify with {n:,} backends, {how}: time", "ms", [
         Way("hugeplanctl verify bench", lambda: run([HUGEPLANCTL, "verify", "bench"]).wall_msec),
         Way("hugeplanctl verify", lambda: run([HUGEPLANCTL, "verify"]).wall_msec),
+        Way("hugeplanctl snapshot", snapshot),
         Way("cat of every status", read_all("status")),
         Way("cat of every smaps_rollup", read_all("smaps_rollup")),
         Way("cat of every numa_maps", read_all("numa_maps")),
