@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from running import refuse_mistakes
+
 NODE_KIB = 512 << 20
 PAGE_SIZES_KIB = (2048, 1048576)
 PAGE_BYTES = PAGE_SIZES_KIB[0] << 10
@@ -22,6 +24,7 @@ def made_up(nodes: int, instances: int, gigabytes: int = 0, hugeplanctl: str | N
     """A generated host in memory; with HUGEPLANCTL, which makes its plan, all instances have started."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-bench-", dir="/run") as directory:
         root = make_host(Path(directory, "root"), nodes, instances, gigabytes)
+        refuse_mistakes(root, root / "etc/hugeplan.d")
         if hugeplanctl:
             start_instances(root, hugeplanctl)
         yield root

@@ -107,10 +107,10 @@ def configure(instances: int, pages: int, pool: Pool, **host: str) -> None:
     time.sleep(SETTLED)
 
 
-def refuse_mistakes() -> None:
+def refuse_mistakes(root: str | Path = "/", directory: Path = CONFIG) -> None:
     """Fails for a configuration with a mistake, because a [Host] with one would not be in effect."""
-    done = subprocess.run([HUGEPLANCTL, "check", *sorted(map(str, CONFIG.iterdir()))], capture_output=True, text=True,
-                          check=False)
+    files = [f"/{file.relative_to(root)}" for file in sorted(directory.iterdir())]
+    done = subprocess.run([HUGEPLANCTL, f"--root={root}", "check", *files], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"the configuration that is to be measured has a mistake: {done.stdout}{done.stderr}")
 

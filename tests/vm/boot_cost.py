@@ -20,11 +20,7 @@ SETTLED_SEC = 5
 def boot_pairs(rounds: int, without: str = "") -> tuple[Boot, ...]:
     """`without`: kernel arguments of a boot without hugeplan, for what something else then does in its place."""
     return tuple(
-        Boot(
-            _measure,
-            kernel_args=arguments,
-            limit_sec=600,
-        )
+        Boot(_measure, kernel_args=arguments, limit_sec=600)
         for _ in range(rounds)
         for arguments in ("", f"hugeplan=off {without}")
     )

@@ -10,8 +10,7 @@ configuration, a thread for the write so that the watchdog and clients are serve
 first page and after the last, watches, and an answer for each instance: some 430 system calls and 1.1 million instructions
 in user space. Of the CPU time with 64 pages (perf) 21 % open, read and close 101 files, 12 % are the write, 9 % page faults
 and 5 % watches. Without any file read or watched it would take 1.05 of hugeadm's time, 2.4 of the floor's and 0.19 of
-systemd's (0.39 with 1,024 pages, 0.57 with 4,096), which is the limit. Linked dynamically with jansson the floor takes 1.13
-of the static one, to which the ratio was 2.2 to 3.2."""
+systemd's (0.39 with 1,024 pages, 0.57 with 4,096), which is the limit. Linked with jansson the floor takes 1.13 of itself."""
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ from pathlib import Path
 from goals import GOALS
 from pools import Pool, find_pool
 from report import FellShort, Report, Way
-from running import HELPERS, HUGEPLAND, LEDGER, SETTLED, configure, describe, find_program, run, write_file
+from running import (HELPERS, HUGEPLAND, LEDGER, SETTLED, configure, describe, find_program, refuse_mistakes, run,
+                     write_file)
 
 SIZES = (64, 1024, 4096)
 TUNED = Path("/etc/tuned")
@@ -43,6 +43,7 @@ def measure(report: Report) -> None:
             configure(0, 0, pool, TransparentHugePages="madvise")
             for index, share in enumerate((pages - 2 * (pages // 3), pages // 3, pages // 3)):
                 describe(index, share, pool)
+            refuse_mistakes()
             time.sleep(SETTLED)
             report.compare(f"Boot job, {pages:,} pages of {pool.size_name}: CPU of all processes", "ms",
                            job_ways(pool, pages, before), report.rounds(21))

@@ -23,7 +23,7 @@ def measure(report: Report) -> None:
         for nodes, instances in sizes:
             with hosts.made_up(nodes, instances, hugeplanctl=HUGEPLANCTL if kind == "all running" else None) as root:
                 command = [HUGEPLANCTL, f"--root={root}", "plan"]
-                # 3: not all instances of such a host fit.
+                # 3: pages are to be reserved; the host has made sure that the configuration has no mistake.
                 found[kind, nodes, instances] = [run(command, ok=(0, 3)).cpu_msec for _ in range(rounds)]
             rows.append(report.row(f"{nodes:,} nodes, {instances:,} instances, {kind}", found[kind, nodes, instances]))
     growth = median_ratio(found["just booted", 8, 10000], found["just booted", 8, 1000])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pools import find_pool, persistent_pages
 from report import Report, Way
-from running import CONFIG, HUGEPLANCTL, configure, run
+from running import CONFIG, HUGEPLANCTL, configure, refuse_mistakes, run
 
 # Backends that have touched all of a shared segment and some memory of their own.
 BACKENDS = """
@@ -53,6 +53,7 @@ def measure(report: Report) -> None:
     counters: list[Path] = []
     configure(0, 0, pool)
     (CONFIG / "50-bench.conf").write_text(f"[Instance]\nUnit={unit}\nPages={pages}\nPageSize={pool.size_name}\n")
+    refuse_mistakes()
     pool.write(persistent_pages(pool.directory) + pages)
     group.mkdir(parents=True)
     try:
