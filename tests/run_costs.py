@@ -12,8 +12,7 @@ consists of files, for which more system calls are made than for a real one. The
 the core with -O2.
 
 A figure fails if it is more than a tenth above the table; if it is a tenth below, --update writes the lower one. Skips
-(77) without valgrind or strace. Boots are measured in guests by scripts/bench boot, which compares its figures with the
-table's; their rows are entered by hand.
+(77) without valgrind or strace. scripts/bench boot compares boots with rows that are entered by hand.
 """
 
 from __future__ import annotations

@@ -76,9 +76,7 @@ KERNEL_ARGS = (
     "tsc=unstable no_timer_check norandmaps init_on_alloc=0 rcupdate.rcu_expedited=1 systemd.show_status=auto"
 )
 # Nothing uses ciphers or kprobes; but a boot that is measured takes what it takes elsewhere.
-FASTER_KERNEL_ARGS = (
-    "cryptomgr.notests initcall_blacklist=crypto_kdf108_init,load_system_certificate_list,init_kprobe_trace"
-)
+FASTER_KERNEL_ARGS = "cryptomgr.notests initcall_blacklist=crypto_kdf108_init,load_system_certificate_list,init_kprobe_trace"
 # For the second attempt at a boot that did not reach its checks: systemd prints what it does.
 LOUD_KERNEL_ARGS = (
     "systemd.show_status=1 systemd.journald.forward_to_console=1 "

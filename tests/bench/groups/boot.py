@@ -14,7 +14,6 @@ with one instance, 242 million, lies within what two pairs differ by (190 … 31
 from __future__ import annotations
 
 import statistics
-import sys
 from typing import Any
 
 from goals import GOALS, number, times
@@ -22,19 +21,13 @@ from guests import run_guests
 from report import Report, median_ratio
 from running import CHECKOUT
 
-sys.path.insert(0, str(CHECKOUT / "tests"))
-
-from run_costs import read_table  # noqa: E402
-
 LAST = "multi-user.target"
 # By the name in a guest's report: the row's text, and the divisor.
 ROWS = {LAST: (f"until {LAST}, ms of its clock", 1), "instructions": ("until then, millions of instructions", 1e6)}
 COLUMNS = ("", "with", "without", "hugeplan is", "pairs differ by", "wanted", "met", "each of costs.tsv")
-# By scenario: its row in costs.tsv, and what the title adds.
-SCENARIOS = {
-    "boot_time": ("one instance", "; without, sysctl reserves as many pages"),
-    "boot_time_bare": ("nothing is described", ""),
-}
+# The rows in costs.tsv, and what the titles add.
+SCENARIOS = {"boot_time": ("one instance", "; without, sysctl reserves as many pages"),
+             "boot_time_bare": ("nothing is described", "")}
 
 
 def measure(report: Report) -> None:
@@ -49,7 +42,8 @@ def measure(report: Report) -> None:
 
 
 def show(report: Report, title: str, what: str, ways: list[list[dict[str, Any]]], goal: str) -> None:
-    rows, costs = [], {name.removeprefix("boot, "): cost.instructions for name, cost in read_table()[1].items()}
+    lines = (line.split("\t") for line in (CHECKOUT / "tests/costs.tsv").read_text(encoding="utf-8").splitlines())
+    rows, costs = [], {line[0].removeprefix("boot, "): float(line[1]) for line in lines if line[0].startswith("boot, ")}
     for name, (text, scale) in ROWS.items():
         ours, theirs = ([row[name] / scale for row in rows_of] for rows_of in ways)
         ratio = median_ratio(ours, theirs)

@@ -2,25 +2,24 @@
 """Status, start and gate
 
 `hugeplanctl status` beside hugeadm, which prints the pools only. The floor is a static C program that reads and prints
-every counter of every pool. "Only asking" is a C program that sends the daemon the same request in the same rounds, and
-drops the answer: no status that asks can be faster. jansson, which reads the answer, adds 0.04; with three instances the
-two are the limit. With 100 the command executes 1.9 million instructions: 0.46 whatever the number, and of the rest 0.45
-parse JSON, 0.32 read the rows and 0.67 make the table. The daemon executes another 1.5, most of them to judge the instances
-and to write their rows. hugeadm executes 0.23, because it shows no instance.
+every counter of every pool. "Only asking" is a C program that sends the daemon the same request in the same rounds: no
+status that asks can be faster. jansson, which reads the answer, adds 0.04; with three instances the two are the limit. With
+100 the command executes 1.9 million instructions: 0.46 whatever the number, 0.45 to parse JSON, 0.32 to read the rows and
+0.67 to make the table. The daemon executes another 1.5, most of them to judge the instances and write their rows; hugeadm
+0.23.
 
 A start with nothing to write is that of a daemon that was restarted. With 300 instances it takes 1,444 system calls and
-13.4 million instructions; 900 and 12 were wanted. Each of 301 files takes four calls: three (open, read, close) are 903
-already, and by fstat(2) a later change is noticed. The other 240 are the same with three instances. Of the instructions
-40 % read and check the configuration, 28 % plan, 16 % judge the result and 7 % read the ledger. A gate is `hugeplanctl
-wait`, which a database's unit runs before its server.
+13.4 million instructions; 900 and 12 were wanted. Of each of 301 files, open, read and close are 903 calls already, and by
+fstat(2) a later change is noticed; the other 240 are the same with three instances. Of the instructions 40 % read the
+configuration, 28 % plan, 16 % judge the result and 7 % read the ledger. A gate is `hugeplanctl wait`, which a database's
+unit runs first.
 
 Describe and Wait are the Varlink methods behind status and gate; the floor answers with the same bytes and reads nothing.
-Clients that ask at the same time are answered from one look, see the socket. Asked alone, Wait takes 24 system calls with 3
-and with 300 instances (25 and 30 were wanted): 9 read the kernel's counts anew, and 15 serve the client. Describe takes 33
-and 332, because it looks whether the configuration has changed, at four directories and each file. Without that it takes 25
-and 27, which is the limit; inotify tells of no change through a link or a mapping. A unit that runs adds 7, which read its
-nodes and its counts. The first adds 25 more: the units' groups are listed, and all counts are read once more, because they
-must be of one moment."""
+Asked alone, Wait takes 24 system calls with 3 and with 300 instances (25 and 30 were wanted): 9 read the kernel's counts,
+15 serve the client. Describe takes 33 and 332, because it looks whether four directories and each file of the configuration
+have changed: the limit is 25 and 27 without that, but inotify tells of no change through a link or a mapping. A unit that
+runs adds 7, which read its nodes and counts; the first 25 more, by which the units' groups are listed and all counts read
+once more, because they must be of one moment."""
 
 from __future__ import annotations
 
