@@ -43,11 +43,14 @@ def measure(report: Report) -> None:
         configure(instances, 1, pool)
         pool.write(pool.base_pages + instances)
         if instances in (3, 300):
-            starts += measure_start(report, instances)
+            found = [run([HUGEPLAND], is_daemon=True).wall_msec for _ in range(report.rounds(61))]
+            starts.append(report.row(f"start, {plural(instances, 'instance')}", found))
         with child([HUGEPLAND], SOCKET) as daemon:
             rows.append(compare_status(report, instances))
             if instances in (3, 300):
                 measure_answers(report, daemon.pid, instances)
+                found = [run([HUGEPLANCTL, "wait", "bench1"]).wall_msec for _ in range(report.rounds(61))]
+                starts.append(report.row(f"gate, {plural(instances, 'instance')}", found))
         pool.reset()
     report.table("hugeplanctl status and hugeadm --pool-list: time, ms", STATUS_COLUMNS, rows, f"{report.rounds(61)} rounds")
     report.table("Start, nothing to write, and a gate: time, ms", MEASURED, starts, f"{report.rounds(61)} rounds")
@@ -70,15 +73,6 @@ def compare_status(report: Report, instances: int) -> list[str]:
         report.missing.append(f"Status: hugeadm: {remarks.get('hugeadm', 'no round was whole')}")
         row += [remarks.get("hugeadm", ""), "", GOALS[f"status-{instances}"].wanted, "", "", ""]
     return row
-
-
-def measure_start(report: Report, instances: int) -> list[list[str]]:
-    """Rows of the table of starts and gates."""
-    starts = [run([HUGEPLAND], is_daemon=True).wall_msec for _ in range(report.rounds(61))]
-    with child([HUGEPLAND], SOCKET):
-        gates = [run([HUGEPLANCTL, "wait", "bench1"]).wall_msec for _ in range(report.rounds(61))]
-    return [report.row(f"start, {plural(instances, 'instance')}", starts),
-            report.row(f"gate, {plural(instances, 'instance')}", gates)]
 
 
 def measure_answers(report: Report, pid: int, instances: int) -> None:
