@@ -965,7 +965,7 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     # The buffer pool is raised.
     host.write(MARIADB, mariadb("2G"))
     check(start_db(host).returncode == 0, "the gate passes")
-    wait_until("the log of the size", lambda: f"before it was {first} pages" in host.log(daemon))
+    wait_until("the log of the size", lambda: f"before it was {first} pages of 2M, an estimate" in host.log(daemon))
     second = learned(host)
     check(second > first + 500 and host.pool(0) == second, f"{second}, {host.pool(0)} reserved")
     # The buffer pool is lowered.

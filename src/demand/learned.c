@@ -165,9 +165,10 @@ char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learn
         if (pages.n == 0)
                 return arena_printf(arena, "%s: learned its version: %s %s", instance->name,
                                     instance->engine->title, learned->version);
-        return arena_printf(arena, "%s: learned its size: %s%s%s%s", instance->name,
+        return arena_printf(arena, "%s: learned its size: %s%s%s%s%s", instance->name,
                             page_counts_format(arena, &pages),
                             learned->is_exact ? "" : ", an estimate",
                             before->n > 0 ? "; before it was " : "",
-                            before->n > 0 ? page_counts_format(arena, before) : "");
+                            before->n > 0 ? page_counts_format(arena, before) : "",
+                            before->n > 0 && !instance->learned.is_exact ? ", an estimate" : "");
 }

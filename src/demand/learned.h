@@ -130,7 +130,7 @@ Learned learned_of(Arena *arena, const Lesson *lesson);
 /* Returns whether INSTANCE's file has LEARNED already. */
 bool learned_is_kept(const InstanceConfig *instance, const Learned *learned);
 
-/* Returns "pg-main: learned that it takes 1,081 pages of 2M, an estimate; before it was 540 pages of 2M". */
+/* Returns "pg-main: learned its size: 1,081 pages of 2M, an estimate; before it was 540 pages of 2M". */
 char *learned_describe(Arena *arena, const InstanceConfig *instance, const Learned *learned);
 
 /* Returns the path of 90-learned.conf: always below /etc, wherever the instance's own file is. */

@@ -112,11 +112,11 @@ def grows(before: int) -> None:
     raised = learned()
     check(told(KEPT, "learned", f"before it was {before} pages"), "raised: the log has the previous size")
     counters_agree(raised, "raised")
-    n_learned = len([line for line in messages("-u", KEPT) if "learned that" in line])
+    n_learned = len([line for line in messages("-u", KEPT) if "learned its size:" in line])
     systemctl(f"stop {postgresql()}", "it stops")
     check_equal(own_word(), raised, "raised: the learned size is the server's answer")
     systemctl(f"start {postgresql()}", "it starts again")
-    check_equal(len([line for line in messages("-u", KEPT) if "learned that" in line]), n_learned,
+    check_equal(len([line for line in messages("-u", KEPT) if "learned its size:" in line]), n_learned,
                 "again: no size is learned")
     counters_agree(raised, "again")
 
@@ -191,7 +191,7 @@ def remembers() -> None:
     check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
     check(not told(KEPT, "learned its"), "next boot: no size is learned")
-    check(not told(postgresql(), "keeps its last"), "next boot: the server could be queried")
+    check(not told(postgresql(), "as before"), "next boot: the server could be queried")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
 
 
