@@ -148,11 +148,11 @@ static Reason judge_limits(Command *command, const Status *status, const StatusI
                 arena, &sources.sources, hierarchy, own_group, instance->page_size_bytes,
                 memory_limits_count_huge_pages(arena, &sources.sources));
 
-        if (limits.n == 0 || instance->pages_wanted == 0)
+        *vec_push(arena, &uses) = use_of(instance, own_group);
+        if (!memory_limits_apply(&limits, uses.items) || instance->pages_wanted == 0)
                 return (Reason){};
         if (!status)
                 status = ask_status(command, ANSWER_USEC, NULL);
-        *vec_push(arena, &uses) = use_of(instance, own_group);
         /* The others of its unit, and running ones. */
         for (size_t i = 0; status && i < status->n_instances; i++) {
                 const StatusInstance *other = &status->instances[i];

@@ -70,6 +70,10 @@ static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
                 (use->path[length] == '\0' && !text_ends_with(limit->key, ".rsvd.max")));
 }
 
+bool memory_limits_apply(const MemoryLimits *limits, const MemoryUse *use) {
+        return VEC_ANY(limit, limits, is_in(use, limit));
+}
+
 static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
         return VEC_SUM(use, uses, is_in(use, limit) ? use->bytes : 0);
 }
