@@ -193,9 +193,10 @@ static void explain_lost(Arena *arena, Proof *proof) {
 
         proof->cause = FALL_LOST;
         proof->why = instance->was_let_start
-                             ? arena_printf(arena, "it was allowed to start with %s, and got %s",
+                             ? arena_printf(arena, "it was allowed to start with %s, and got %s%s",
                                             format_page_count(arena, proof->wanted_pages,
                                                               proof->page_size_bytes),
+                                            proof->is_mapped_known ? "" : "at least ",
                                             format_count(arena, proof->mapped_pages))
                              : "it has run since before its pages were reserved";
         proof->remedy =

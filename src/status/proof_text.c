@@ -12,7 +12,8 @@ static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 static char *describe_fall(Arena *arena, const Proof *proof) {
         Text text = text_in(arena);
 
-        text_printf(&text, "%s: %s%s huge pages are mapped", proof_word(arena, proof),
+        text_printf(&text, "%s: %s%s%s huge pages are mapped", proof_word(arena, proof),
+                    proof->is_mapped_known ? "" : "at least ",
                     format_count(arena, proof->mapped_pages),
                     proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
                                                            format_count(arena, proof->wanted_pages))
