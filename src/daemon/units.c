@@ -60,11 +60,10 @@ static void give_up(Units *units, int error) {
 static void on_answered(void *userdata, int error, const LoadedUnits *loaded) {
         Units *units = userdata;
 
-        units->answer.is_denied = error < 0;
+        accept(units, TAKE_PTR(units->query.arena), units->query.key,
+               error < 0 ? (LoadedUnits){} : *loaded);
         if (error < 0)
                 give_up(units, error);
-        else
-                accept(units, TAKE_PTR(units->query.arena), units->query.key, *loaded);
         cancel(units);
         units->listener(units->userdata);
 }
@@ -93,7 +92,7 @@ void units_begin(Units *units) {
 bool units_are_generated(Units *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        if (!unit_manager_exists(units->root) || units->answer.is_denied ||
+        if (!unit_manager_exists(units->root) ||
             text_equals(root_identity(units->root, arena, PATH_GENERATOR_DIR),
                         units->answer.generated))
                 return true;

@@ -17,10 +17,10 @@ typedef struct Units {
                 Arena *arena;
                 LoadedUnits loaded;
                 const char *key; /* the answer is valid while it is the same; NULL: query systemd */
-                const char *generated; /* the identity of the generators' directory before it */
-                uint64_t failed_usec;  /* when the last query failed; 0: it succeeded */
-                bool is_denied; /* systemd did not answer a query that waited as long as it may take */
-                bool is_expired; /* query again, whatever the key is */
+                /* The identity of the generators' directory before the answer, or the failure. */
+                const char *generated;
+                uint64_t failed_usec; /* when the last query failed; 0: it succeeded */
+                bool is_expired;      /* query again, whatever the key is */
         } answer;
         struct {
                 UnitQuery *pending; /* NULL: none */
