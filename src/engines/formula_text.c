@@ -20,7 +20,6 @@ enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
 static const char *refuse_unknown(Arena *arena, const Engine *engine, const ParameterTable *table,
                                   const Setting *setting) {
         NearMiss miss = {folded(arena, setting->name), NAME_DISTANCE_MAX};
-        Text names = text_in(arena);
 
         ARRAY_FOREACH(row, table->rows, table->n) {
                 const char *known = folded(arena, row->name);
@@ -29,16 +28,11 @@ static const char *refuse_unknown(Arena *arena, const Engine *engine, const Para
 
                 near_miss_try_at(&miss, row->name,
                                  is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
-                text_add_item(&names, row->name);
         }
-        return miss.name ? setting_refuse(
-                                   arena, setting,
-                                   "not a setting that the size of %s depends on; did you mean %s?",
-                                   engine->title, miss.name)
-                         : setting_refuse(
-                                   arena, setting,
-                                   "not a setting that the size of %s depends on; write one of %s",
-                                   engine->title, names.string);
+        return setting_refuse(arena, setting, "not a setting that the size of %s depends on; %s",
+                              engine->title,
+                              miss.name ? arena_printf(arena, "did you mean %s?", miss.name)
+                                        : "'hugeplanctl size --json' lists them");
 }
 
 const char *settings_refuse_unknown(Arena *arena, const Engine *engine, const Settings *settings) {

@@ -366,7 +366,7 @@ static const char *caveat(Arena *arena, const ParameterValue *v) {
                 v[SERVER_VERSION].number > newest
                         ? "an estimate by the rule of OpenJDK %" PRIu64
                         : "an upper bound, measured with OpenJDK 8 to %" PRIu64
-                          " on x86-64: with server_version= at most 2 %% and 8 pages more",
+                          " on x86-64: at most 2 %% and 8 pages more if the version is known",
                 newest);
 }
 

@@ -69,8 +69,9 @@ static void note_skipped(const Reader *reader, const ReaderPlace *place, const c
         Diag diag = problem_of(PROBLEM_DATABASE_FILES, place->path, NULL);
 
         diag.line = place->line;
-        diags_report(&reader->files->problems, diag, "%s%s %s; the server skips it",
-                     place->line > 0 ? "the included " : "", path, unopened_text(reader, error));
+        diags_report(&reader->files->problems, diag, "%s%s %s; the server skips it%s",
+                     place->line > 0 ? "the included " : "", path, unopened_text(reader, error),
+                     error == -EACCES ? " if it cannot either" : "");
 }
 
 static const char *read_text(const Reader *reader, ReaderPlace *place, const SourceText *text);

@@ -188,7 +188,7 @@ static const char *read_data_directory(Server *server) {
 
         if (unopened == -EACCES)
                 warn(server,
-                     arena_printf(arena, "%s: %s; the server skips it", path,
+                     arena_printf(arena, "%s: %s; the server skips it if it cannot either", path,
                                   reader_fault(arena, unopened)),
                      "give it to the owner of the database");
         return wrong;
