@@ -74,6 +74,7 @@ def test_reload(host: Host, fixture: str = "unequal-nodes") -> None:
     host.write(name, text.replace("Memory=12G", "Memory=8G"))
     (shown,) = answers("hugeplanctl reload")
     same(host.ctl("reload").stdout, shown, "reload")
+    check(shown.rstrip().replace("\n", "\n\t") in (HERE.parent / "man/hugeplanctl.1.scd").read_text(), "hugeplanctl(1) shows the same")
 
 
 def test_first_look(host: Host, fixture: str = "one-node") -> None:

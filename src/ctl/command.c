@@ -107,34 +107,37 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
                            text_string(&text));
 }
 
-/* Returns why PATH may not be written, or NULL. A device, link or directory is not replaced: root would otherwise replace
- * /dev/stdout by a file. A missing directory is not made, because its name is probably misspelt. */
-static const char *find_unwritable(Arena *arena, const char *path) {
-        const char *name = text_base_name(path);
-        const char *directory = name == path ? "." : arena_strdup_to(arena, path, name);
-        struct stat st;
-
-        if (!*name)
-                return "it is the name of a directory";
-        if (lstat(path, &st) == 0)
-                return S_ISREG(st.st_mode) ? NULL : "it is not a regular file";
-        return errno != ENOENT || stat(directory, &st) < 0 ? strerror(errno) : NULL;
+int fail_to_write(const char *path, const char *why) {
+        return log_failure(EXIT_FAILED, "%s is not written: %s; name another file", path, why);
 }
 
-int write_output(const Command *command, const char *path, const char *text) {
-        CLEANUP(root_freep) Root *host = NULL;
-        Command here = *command;
-        const char *wrong = find_unwritable(command->arena, path);
-        int r = wrong ? 0 : root_open("/", &host);
+/* A device, link or directory is not replaced: root would otherwise replace /dev/stdout by a file. A missing directory
+ * is not made, because its name is probably misspelt. */
+int open_output(Command *here, const char *path, bool is_new, Root **ret) {
+        const char *name = path ? text_base_name(path) : NULL, *wrong = NULL;
+        const char *directory = name == path ? "." : arena_strdup_to(here->arena, path, name);
+        struct stat st;
+        int r = ret ? root_open("/", ret) : 0;
 
-        here.root = host;
-        if (host)
-                r = root_write_file(host, absolute_path(&here, path), text);
         if (r < 0)
-                wrong = strerror(-r);
-        return wrong ? log_failure(EXIT_FAILED, "%s is not written: %s; name another file", path,
-                                   wrong)
-                     : EXIT_DONE;
+                return fail_to_write("/", strerror(-r));
+        if (ret)
+                here->root = *ret;
+        if (name && !*name)
+                wrong = "it is the name of a directory";
+        else if (name && lstat(path, &st) == 0)
+                wrong = is_new                ? "it already exists"
+                        : S_ISREG(st.st_mode) ? NULL
+                                              : "it is not a regular file";
+        else if (name && (errno != ENOENT || stat(directory, &st) < 0))
+                wrong = strerror(errno);
+        return wrong ? fail_to_write(path, wrong) : EXIT_DONE;
+}
+
+int write_output(const Command *here, const char *path, const char *text) {
+        int r = root_write_file(here->root, absolute_path(here, path), text);
+
+        return r < 0 ? fail_to_write(path, strerror(-r)) : EXIT_DONE;
 }
 
 const Reason *stands_aside(const Command *command) {
@@ -161,7 +164,7 @@ const Reason *stands_aside(const Command *command) {
         return root_exists(command->root, PATH_CONTAINER) ? &in_container : NULL;
 }
 
-bool says_aside(const Command *command, int level) {
+bool log_aside(const Command *command, int level) {
         const Reason *aside = stands_aside(command);
 
         if (aside)

@@ -80,11 +80,16 @@ void print_columns(const Command *command, json_t *rows, const char *columns);
 /* Logs an error and returns CODE. */
 int log_failure(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Prints "no instance is called 'x'; there are: a, b" to standard error. Returns EXIT_NO_INSTANCE. */
+/* Prints "no instance is named 'x'; there are: a, b" to standard error. Returns EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
 
-/* Writes a file of the user's host, atomically, even if another host is reported. Returns an exit code. */
-int write_output(const Command *command, const char *path, const char *text);
+/* Logs a failure if PATH (NULL: none) cannot be written on the caller's own host, and, with RET, makes that host the root
+ * of HERE, even if --root= names another one. IS_NEW: PATH must not exist. Returns an exit code. */
+int open_output(Command *here, const char *path, bool is_new, Root **ret);
+
+/* Writes PATH atomically after open_output(). Returns an exit code. */
+int write_output(const Command *here, const char *path, const char *text);
+int fail_to_write(const char *path, const char *why);
 
 /* Returns why hugeplan does nothing on this host (hugeplan.service and the generator have the same conditions), or NULL:
  * hugeplan=off on the kernel command line, systemd(1) runs in a container, or the kernel was started to save a crash
@@ -92,4 +97,4 @@ int write_output(const Command *command, const char *path, const char *text);
 const Reason *stands_aside(const Command *command);
 
 /* Prints that reason to standard error as a message of LEVEL (syslog(3)). Returns false if there is none. */
-bool says_aside(const Command *command, int level);
+bool log_aside(const Command *command, int level);

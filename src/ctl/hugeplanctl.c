@@ -105,7 +105,7 @@ static const struct {
         {"engine-version", required_argument, .text = AT(engine_version), .verbs = "size"},
         {"pages", required_argument, .text = AT(pages), .verbs = "size"},
         {"memory", required_argument, .text = AT(memory), .verbs = "size"},
-        {"timeout", required_argument, .take = take_timeout, .verbs = "wait learn serve-metrics"},
+        {"timeout", required_argument, .take = take_timeout, .verbs = "wait serve-metrics"},
         {"template", required_argument, .text = AT(template), .verbs = "report"},
         {"all", no_argument, AT(is_all), .verbs = "status wait"},
         {"restart", no_argument, AT(is_restart), .verbs = "wait"},

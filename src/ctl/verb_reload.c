@@ -121,7 +121,7 @@ static int fail_reload(Command *command, const DaemonReply *reply) {
 int verb_reload(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
 
-        if (says_aside(command, LOG_ERR))
+        if (log_aside(command, LOG_ERR))
                 return EXIT_FAILED;
         command->is_changing = true;
         learn_for_reload(command);
@@ -136,7 +136,7 @@ int verb_release(Command *command) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
         const char *name = command->arguments[0];
 
-        if (says_aside(command, LOG_ERR))
+        if (log_aside(command, LOG_ERR))
                 return EXIT_FAILED;
         command->is_changing = true;
         int code = change(command, MANAGER_RELEASE, json_pack("{ss}", "instance", name),
@@ -157,7 +157,7 @@ int verb_plan(Command *command) {
 
         if (look->fault.error < 0)
                 return EXIT_FAILED; /* the caller logs the fault */
-        says_aside(command, LOG_NOTICE);
+        log_aside(command, LOG_NOTICE);
         Diags problems = diags_in(arena);
         const char *refusal = NULL;
         /* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */

@@ -129,10 +129,7 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
                         EXIT_FAILED,
                         "%s uses no reserved huge pages, whatever its settings; remove %s",
                         engine->title, command->from ? "--from" : "-c");
-        if (engine_thp_preference(engine, version, &preference) < 0)
-                return log_failure(EXIT_USAGE,
-                                   "--engine-version: '%s' is not a version; write one such as 8.0",
-                                   version);
+        engine_thp_preference(engine, version, &preference);
         if (command->json != JSON_OFF) {
                 json_t *json = size_to_json(
                         command->arena, engine,
@@ -383,6 +380,7 @@ static int size_of_engine(Command *command, const Engine *engine) {
                      .engine = engine,
                      .page_size_bytes = topology_usual_page_size(topology)};
         uint64_t asked;
+        Version version;
 
         settings_add_host(arena, &goal.settings, topology->n_cpus, topology->base_page_bytes);
         if (command->from && engine->reserves && read_from(command, engine, &goal.settings) < 0)
@@ -405,6 +403,10 @@ static int size_of_engine(Command *command, const Engine *engine) {
                 settings_add(arena, &goal.settings, arena_strdup_to(arena, *item, equals),
                              equals + 1, NULL);
         }
+        if (command->engine_version && parse_version(command->engine_version, &version) < 0)
+                return log_failure(EXIT_USAGE,
+                                   "--engine-version: '%s' is not a version; write one such as 8.0",
+                                   command->engine_version);
         if (command->engine_version)
                 settings_add(arena, &goal.settings, "server_version", command->engine_version,
                              NULL);

@@ -87,7 +87,7 @@ static int watch_status(Command *command) {
         bool has_sent;
         int r;
 
-        if (says_aside(command, LOG_ERR))
+        if (log_aside(command, LOG_ERR))
                 return EXIT_FAILED;
         do {
                 has_sent = false;

@@ -111,7 +111,7 @@ static void name_page_users(Command *command, const Status *status,
 }
 
 /* Writes the verdict to the unit's log and, with a STATUS, who is in the way if pages were taken. Returns the exit code. */
-static int tell(Command *command, const Status *status, const StatusInstance *instance) {
+static int log_verdict(Command *command, const Status *status, const StatusInstance *instance) {
         const char *line = render_verdict(command->arena, instance);
         bool may_start = verdict_lets_start(instance->verdict);
 
@@ -280,7 +280,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
                                    strerror(-fault.error));
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); using the kernel's files instead",
                  why);
-        return tell(command, status, &instance);
+        return log_verdict(command, status, &instance);
 }
 
 /* ---- with the daemon ---- */
@@ -308,7 +308,7 @@ static int print_refused(Command *command, const char *name, const json_t *reply
                 if (verdict_lets_start(known->verdict) || known->verdict == VERDICT_PENDING)
                         instance.verdict = VERDICT_REFUSED;
         }
-        return tell(command, now, &instance);
+        return log_verdict(command, now, &instance);
 }
 
 static int print_late(const char *name, const char *reason, const char *remedy) {
@@ -365,7 +365,7 @@ static bool wait_for_silent_daemon(Gate *gate, int *ret_code) {
                 log_line(LOG_WARNING,
                          "hugepland does not answer; by the kernel's files %s may start",
                          gate->name);
-                *ret_code = tell(&now, NULL, &instance);
+                *ret_code = log_verdict(&now, NULL, &instance);
                 return true;
         }
         if (!gate->was_silent)
@@ -396,7 +396,7 @@ static int print_answer(Command *command, const char *name, const DaemonReply *a
                                                &instance) < 0)
                 return decide_alone(command, name, error ? error : "its answer is not valid");
         judge_inside(command, NULL, &instance);
-        return tell(command, NULL, &instance);
+        return log_verdict(command, NULL, &instance);
 }
 
 /* Calls the daemon once. Returns 0 and sets the exit code; -ETIMEDOUT at the deadline; -ECONNRESET if the daemon has
@@ -503,7 +503,7 @@ int verb_wait(Command *command) {
         if (command->is_all && command->is_restart)
                 return log_failure(EXIT_USAGE,
                                    "wait --restart takes the name of the instance that restarts");
-        if (says_aside(command, LOG_NOTICE))
+        if (log_aside(command, LOG_NOTICE))
                 return EXIT_DONE;
         progress_begin(command);
         if (command->is_all)

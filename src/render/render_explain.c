@@ -74,9 +74,7 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
                         lesson->version ? text_excerpt(arena, lesson->version, VALUE_COLUMNS_MAX)
                                         : NULL;
 
-                text_printf(text,
-                            "\n"
-                            "Settings of %s:\n",
+                text_printf(text, "\nSettings of %s:\n",
                             title_of(arena, lesson->instance->engine, version));
                 table_print(table, text, "  ", options->is_colored);
         }
@@ -204,14 +202,13 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                 ARRAY_FOREACH(option, demand->options, demand->n_options)
                         add_sizing(&text,
                                    option->sizing.source == SIZING_RULE ? "\nSize by the rule,"
-                                                                        : "\n"
-                                                                          "Size as configured,",
+                                                                        : "\nSize as configured,",
                                    &option->sizing, options);
         if (demand->n_options > 0)
-                text_printf(
-                        &text, "\nPlacement=%s on nodes %s: %s\n",
-                        placement_names[config->placement], id_set_format(arena, &demand->nodes),
-                        planned->grants.n > 0 ? render_nodes(arena, &planned->grants) : "nothing");
+                text_printf(&text, "\nPlacement=%s on %s: %s\n", placement_names[config->placement],
+                            topology_format_nodes(arena, &demand->nodes),
+                            planned->grants.n > 0 ? render_nodes(arena, &planned->grants)
+                                                  : "nothing");
         if (demand->n_options > 0 && base_page_bytes == 0)
                 text_add(
                         &text,

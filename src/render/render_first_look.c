@@ -91,8 +91,7 @@ static void add_databases(Text *text, const HostView *view, const RenderOptions 
                 table_add(table, tables_at_worst(arena, view, suggestion));
                 table_add(table, suggestion->unit);
         }
-        render_table(text, options, table,
-                     "No databases were found that take huge pages and that hugeplan knows.\n");
+        render_table(text, options, table, "No known database that takes huge pages was found.\n");
         if (table_rows(table) == 0)
                 return;
         text_add(

@@ -80,7 +80,6 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
         Text text = text_in(arena);
-
         size_t n_steps = plan_count_changed(plan);
 
         if (plan->n_instances == 0)

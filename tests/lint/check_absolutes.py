@@ -28,7 +28,6 @@ KNOWN = {
     "Nothing that was looked at sets pools": "the places that import lists",
     "no unit that was read starts": "unit files, .wants directories",
     "no databases were found that hugeplan knows": "the result of import",
-    "No databases were found that take huge pages": "the result of import",
     # The configuration, or its plan.
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",
     "no instance is described": "the configuration",

@@ -52,7 +52,7 @@ static bool is_running(const Command *command, const InstanceConfig *instance) {
                !is_ours(command, instance);
 }
 
-/* ---- the server's own word ---- */
+/* ---- asking the server ---- */
 
 /* DEADLINE_USEC is that of all questions together. */
 static const char *run_question(Command *command, uint64_t deadline_usec, const Question *question,
@@ -92,11 +92,11 @@ static void ask_sizes(Command *command, uint64_t deadline_usec, Lesson *lesson) 
         lesson->figures = asked;
 }
 
-/* ---- lesson out ---- */
+/* ---- the size ---- */
 
 /* If the formula fails, the server is asked for the sizes that it may take, without the settings that were read in part. */
-static void ask_all_the_same(Command *command, uint64_t deadline_usec, const Topology *topology,
-                             Lesson *lesson) {
+static void ask_without_formula(Command *command, uint64_t deadline_usec, const Topology *topology,
+                                Lesson *lesson) {
         const EngineReader *reader = engine_reader(lesson->instance->engine);
         Arena *arena = command->arena;
         Gathered *bare = arena_memdup(arena, lesson->gathered, sizeof(Gathered));
@@ -167,7 +167,7 @@ static Lesson find_out(Command *command, const InstanceConfig *instance, const T
                 if (!lesson.wrong)
                         ask_sizes(command, deadline_usec, &lesson);
                 else if (lesson.gathered)
-                        ask_all_the_same(command, deadline_usec, topology, &lesson);
+                        ask_without_formula(command, deadline_usec, topology, &lesson);
         } else if (engine->can_be_asked && !lesson.wrong) {
                 lesson.unasked = "a running server cannot be asked";
         }
@@ -184,10 +184,10 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
         return lesson;
 }
 
-/* ---- what is said of it ---- */
+/* ---- messages ---- */
 
 /* Logs that the size could not be found before the start, and WHY; and what is assumed instead. */
-static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
+static void log_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
         const InstanceConfig *instance = lesson->instance;
         const PageCounts pages = lesson_pages(arena, lesson);
         bool is_size = instance_learns_size(instance);
@@ -216,7 +216,7 @@ static bool conclude(Command *command, const Lesson *lesson) {
         LessonUse use = lesson_use(lesson);
 
         if (use == LESSON_KEEP || use == LESSON_UNKNOWN)
-                say_not_learned(command->arena, lesson, why);
+                log_not_learned(command->arena, lesson, why);
         else if (why)
                 log_line(
                         LOG_WARNING, "%s: using %s: %s", lesson->instance->name,
@@ -227,11 +227,11 @@ static bool conclude(Command *command, const Lesson *lesson) {
         return use == LESSON_SAME || use == LESSON_LEARN;
 }
 
-/* ---- keeping it ---- */
+/* ---- storing the size ---- */
 
 /* Stores the size. Returns NULL, or why the next boot will not know it. */
-static const char *keep(Command *command, const Lesson *lesson, const Learned *learned,
-                        const Topology *topology, uint64_t timeout_usec) {
+static const char *store(Command *command, const Lesson *lesson, const Learned *learned,
+                         const Topology *topology, uint64_t timeout_usec) {
         CLEANUP(daemon_reply_done) DaemonReply reply = {};
         Arena *arena = command->arena;
         int r = daemon_call(command, MANAGER_LEARN,
@@ -259,15 +259,15 @@ static const char *keep(Command *command, const Lesson *lesson, const Learned *l
 }
 
 /* Returns whether the next boot will know the size. */
-static bool make_use(Command *command, const Lesson *lesson, const Topology *topology,
-                     uint64_t deadline_usec) {
+static bool store_and_log(Command *command, const Lesson *lesson, const Topology *topology,
+                          uint64_t deadline_usec) {
         Arena *arena = command->arena;
 
         if (!conclude(command, lesson))
                 return false;
         const Learned learned = learned_of(arena, lesson);
         const char *why =
-                keep(command, lesson, &learned, topology, deadline_left_usec(deadline_usec));
+                store(command, lesson, &learned, topology, deadline_left_usec(deadline_usec));
 
         if (why)
                 log_line(LOG_WARNING,
@@ -414,10 +414,9 @@ int verb_learn(Command *command) {
         const char *name = command->arguments[0];
         const Config *config = read_config(command);
         const InstanceConfig *instance = config_find(config, name);
-        uint64_t deadline_usec =
-                deadline_in(command->has_timeout ? command->timeout_usec : learn_timeout_usec);
+        uint64_t deadline_usec = deadline_in(learn_timeout_usec);
 
-        if (says_aside(command, LOG_NOTICE))
+        if (log_aside(command, LOG_NOTICE))
                 return EXIT_DONE;
         if (!instance)
                 return fail_no_instance(command, name, config);
@@ -435,15 +434,14 @@ int verb_learn(Command *command) {
                 const Topology *topology = probe_topology(command->root, command->arena, NULL);
                 const Lesson lesson = learn_find(command, instance, topology);
 
-                is_known = make_use(command, &lesson, topology, deadline_usec);
+                is_known = store_and_log(command, &lesson, topology, deadline_usec);
         }
         if (look_while_it_runs(command, read_config(command), name))
                 return EXIT_DONE;
         if (!is_learning)
-                log_line(LOG_NOTICE,
-                         "%s: there is nothing to learn: its size is configured, or can "
-                         "only be measured while its unit runs",
-                         name);
+                log_line(LOG_NOTICE, "%s: there is nothing to learn: its size is %s", name,
+                         instance->memory_kind == MEMORY_AUTO ? "measured while its unit runs"
+                                                              : "configured");
         return is_known ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -472,8 +470,7 @@ static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
 }
 
 static bool learns_for_start(const Command *command, const InstanceConfig *instance) {
-        return instance && instance_is_learning(instance) &&
-               (command->is_restart || is_ours(command, instance));
+        return instance && instance_is_learning(instance) && is_ours(command, instance);
 }
 
 bool learn_for_start(Command *command, const char *name, Learned *ret) {
@@ -519,7 +516,7 @@ void learn_for_reload(Command *command) {
                                ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
-                make_use(command, &lesson, topology, deadline_in(ANSWER_USEC));
+                store_and_log(command, &lesson, topology, deadline_in(ANSWER_USEC));
         }
         const Config *now = read_config(command);
 

@@ -104,7 +104,7 @@ static int read_all(Command *command, Journal *journal, HistoryEntries *history)
         return r;
 }
 
-static const char *say_missing(const Command *command, bool is_there, int error) {
+static const char *explain_missing(const Command *command, bool is_there, int error) {
         if (!is_there)
                 return "there is no journal on this host: systemd-journald does not run, or stores nothing";
         if (error == -ENOPKG)
@@ -124,6 +124,6 @@ const HistoryEntries *journal_read(Command *command) {
                         root_is_directory(command->root, PATH_JOURNAL_VOLATILE);
         int r = is_there ? read_all(command, &journal, history) : -ENOENT;
 
-        history->missing = r < 0 ? say_missing(command, is_there, r) : NULL;
+        history->missing = r < 0 ? explain_missing(command, is_there, r) : NULL;
         return history;
 }

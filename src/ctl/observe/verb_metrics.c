@@ -47,16 +47,22 @@ static Metrics metrics_now(Command *command) {
 }
 
 int verb_metrics(Command *command) {
+        CLEANUP(root_freep) Root *host = NULL;
+        const char *path = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        Command here = *command;
+
+        if (path && open_output(&here, path, false, &host) != EXIT_DONE)
+                return EXIT_FAILED;
         const Metrics metrics = metrics_now(command);
 
-        if (command->json != JSON_OFF && command->n_arguments == 0) {
+        if (command->json != JSON_OFF && !path) {
                 print_json(command, json_pack("{so so}", "metrics", metrics_to_json(&metrics),
                                               "families", metric_families_to_json(&metrics)));
                 return EXIT_DONE;
         }
         const char *text = metrics_to_text(command->arena, &metrics);
 
-        return command->n_arguments == 1 ? write_output(command, command->arguments[0], text)
+        return path                      ? write_output(&here, path, text)
                : fputs(text, stdout) < 0 ? EXIT_FAILED
                                          : EXIT_DONE;
 }

@@ -42,28 +42,27 @@ static Report *look_at_all(Command *command) {
         return report;
 }
 
-/* Prints the page, or writes it to PATH. The template (the installed one, or the user's) is a file of the user's host,
- * even if another host is reported. */
-static int print_page(const Command *command, const char *path, const json_t *report) {
+/* Prints the page, or writes it to PATH. Checks PATH and the template (the installed one, or the caller's) first, because
+ * looking at all takes seconds. */
+static int print_page(Command *command, const char *path) {
         enum { TEMPLATE_BYTES_MAX = 1024 * 1024 };
         CLEANUP(root_freep) Root *host = NULL;
         Command here = *command;
         char *template;
-        int r = root_open("/", &host);
 
-        if (r < 0)
-                return log_failure(EXIT_FAILED, "/ cannot be opened: %s", strerror(-r));
-        here.root = host;
+        if (open_output(&here, path, false, &host) != EXIT_DONE)
+                return EXIT_FAILED;
         const char *from = absolute_path(&here, here.template ? here.template : REPORT_TEMPLATE);
-
-        r = root_read_file(host, here.arena, from, TEMPLATE_BYTES_MAX, &template, NULL);
-        const char *page = r < 0 ? NULL : report_to_page(here.arena, template, report);
+        int r = root_read_file(host, here.arena, from, TEMPLATE_BYTES_MAX, &template, NULL);
 
         if (r < 0)
                 return log_failure(EXIT_FAILED,
                                    "%s cannot be read: %s; install hugeplan again, name another "
                                    "template by --template=, or use --json",
                                    from, strerror(-r));
+        json_auto_t *report = report_to_json(command->arena, look_at_all(command));
+        const char *page = report_to_page(here.arena, template, report);
+
         if (!page)
                 return log_failure(
                         EXIT_FAILED,
@@ -71,7 +70,7 @@ static int print_page(const Command *command, const char *path, const json_t *re
                         "id=\"report\">",
                         from);
         if (path)
-                return write_output(command, path, page);
+                return write_output(&here, path, page);
         return fputs(page, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -81,14 +80,8 @@ int verb_report(Command *command) {
         if (path && command->json != JSON_OFF)
                 return log_failure(EXIT_USAGE, "--json goes to standard output; name no file");
         command->n_arguments = 0; /* the argument names no instance */
-        json_t *report = report_to_json(command->arena, look_at_all(command));
-
-        if (command->json != JSON_OFF) {
-                print_json(command, report);
-                return EXIT_DONE;
-        }
-        int code = print_page(command, path, report);
-
-        json_decref(report);
-        return code;
+        if (command->json == JSON_OFF)
+                return print_page(command, path);
+        print_json(command, report_to_json(command->arena, look_at_all(command)));
+        return EXIT_DONE;
 }

@@ -84,19 +84,12 @@ static int write_new_file(const char *path, const char *bytes, size_t size) {
         return r;
 }
 
-static int fail_to_write(const char *path, int error) {
-        return log_failure(EXIT_FAILED, "%s: %s", path,
-                           error == -EEXIST ? "it already exists; name another file"
-                                            : strerror(-error));
-}
-
 int verb_snapshot(Command *command) {
         const char *path = command->arguments[0];
         Recording recording = recording_in(command->arena);
 
-        /* Checked before all verbs are run. */
-        if (faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-                return fail_to_write(path, -EEXIST);
+        if (open_output(command, path, true, NULL) != EXIT_DONE)
+                return EXIT_FAILED;
         root_record(command->root, &recording.recorder);
         int r = look_silently(command);
 
@@ -110,7 +103,7 @@ int verb_snapshot(Command *command) {
         if (r == 0)
                 r = write_new_file(path, archive, size);
         if (r < 0)
-                return fail_to_write(path, r);
+                return fail_to_write(path, strerror(-r));
         if (recording.is_full)
                 log_line(LOG_WARNING, "%s is not complete: more than %s was read", path,
                          format_size(command->arena, RECORDING_BYTES_MAX));

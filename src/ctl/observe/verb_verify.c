@@ -36,7 +36,6 @@ static void read_settings(const Verification *verification, ProofInput *input, S
         if (!config || config->refusal || !config->engine->has_auto)
                 return;
         const EngineTarget target = figures_target(config, verification->host.topology);
-
         const Gathered *gathered =
                 owner.gatherer.gather(&owner.gatherer, arena, config->engine, &target);
         Figure *figure = ARENA_NEW(arena, Figure);
