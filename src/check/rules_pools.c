@@ -234,8 +234,8 @@ static bool is_filled(const PlanPool *pool) {
         return pool && pool->to_pages <= pool->from_pages;
 }
 
-/* Compares the limits of the instance's unit with the plan, if it should have some: it runs, and the host has the
- * controller. A limit is set at the first start after the plan was applied. */
+/* Compares the limits of the instance's unit with the plan, if it should have some: it runs, the host has the controller,
+ * and a restart, which sets them, would be allowed. */
 static void find_limits(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
         const PlanInstance *planned = instance->planned;
@@ -243,6 +243,7 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
 
         /* The first instance of a unit stands for all of its instances. */
         if (!unit || !unit->is_running || !run->input->facts->has_hugetlb_limits ||
+            !verdict_lets_start(plan_verdict(planned)) ||
             hugetlb_limit_preference(run->input->config, instance->config->unit) == TRI_NO ||
             ARRAY_FIND(other, run->instances, run->n_instances,
                        text_equals(other->config->unit, instance->config->unit)) != instance)
