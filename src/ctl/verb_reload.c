@@ -163,12 +163,12 @@ int verb_plan(Command *command) {
         /* Only a running daemon refuses a reload; a daemon that starts reserves as much as it can. */
         const Status *now = ask_status(command, ANSWER_USEC, NULL);
 
-        if (now)
-                falls_find(now, look_plan_restarted(arena, command->root, look), look->plan,
-                           &problems);
         if (now && diags_count(&look->config->problems, SEVERITY_ERROR) > 0)
                 refusal = "A reload would be refused: the configuration has mistakes.";
-        else if (problems.list.n > 0)
+        else if (now)
+                falls_find(now, look_plan_restarted(arena, command->root, look), look->plan,
+                           &problems);
+        if (problems.list.n > 0)
                 refusal = "A reload would be refused; see 'hugeplanctl reload --force'.";
         bool is_met = !refusal && plan_count_changed(look->plan) == 0 && look->host.writes.n == 0 &&
                       !ARRAY_ANY(instance, look->plan->instances, look->plan->n_instances,
