@@ -16,8 +16,8 @@ static uint64_t sum_of(const SetPages *set, const Topology *topology) {
 }
 
 static bool take_entry(SetPages *set, const SettingSource *entry, const Topology *topology) {
-        /* The place of these in the order is not known, so that an entry only counts if it is larger. systemd-sysctl
-         * does not read sysctl.conf. */
+        /* When these programs write is not known, so their entry counts only if it is larger than the entries before.
+         * systemd-sysctl does not read sysctl.conf. */
         bool raises = entry->source == SETTING_SOURCE_TUNED ||
                       entry->source == SETTING_SOURCE_SYSFS ||
                       text_equals(entry->file, PATH_SYSCTL_CONF);

@@ -163,14 +163,14 @@ static const char *described_directory(const SuggestInput *input, const Candidat
                 ->data_directory;
 }
 
-/* A described one is not proposed again as its twin; one that its unit runs comes before one that does not run. */
+/* Of two suggestions for one database, that of the higher rank is kept. */
 static unsigned rank_of(const Suggestion *suggestion) {
         return suggestion->described ? 2 : suggestion->unit && suggestion->is_running ? 1 : 0;
 }
 
-/* Two units with the same data directory are one database: a Debian cluster that Patroni runs, or a server started by
- * hand. The one of the higher rank is proposed, or else the first. */
-static void settle_twins(Arena *arena, Suggestions *suggestions) {
+/* Two units with the same data directory are one database, such as a Debian cluster that Patroni runs: one of them is
+ * not proposed, the later one of equal rank. */
+static void drop_duplicate(Arena *arena, Suggestions *suggestions) {
         Suggestion *later = &suggestions->items[suggestions->n - 1];
         Suggestion *earlier =
                 ARRAY_FIND(other, suggestions->items, suggestions->n - 1,
@@ -225,7 +225,7 @@ Suggestions suggest(const SuggestInput *input) {
                         finder_pass(&finder, suggestion.unit, suggestion.why_not);
                 else {
                         *vec_push(arena, &suggestions) = suggestion;
-                        settle_twins(arena, &suggestions);
+                        drop_duplicate(arena, &suggestions);
                 }
         }
         suggestions.processes = *input->processes;

@@ -247,7 +247,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
 /* ---- status --nagios ---- */
 
 /* Further problems are only counted, because the line is read on a telephone. */
-enum { N_TOLD_MAX = 4 };
+enum { N_NAMED_MAX = 4 };
 
 static const char *const state_names[] = {
         [NAGIOS_OK] = "OK",
@@ -325,12 +325,12 @@ NagiosState render_nagios(Arena *arena, const Status *status, const StatusInstan
                 text_add(&text, "no instance is described");
         else
                 text_printf(&text, "%zu of %zu ready", n_ready, n);
-        for (size_t i = 0; i < MIN(sentences.n, (size_t) N_TOLD_MAX); i++) {
+        for (size_t i = 0; i < MIN(sentences.n, (size_t) N_NAMED_MAX); i++) {
                 text_add(&text, "; ");
                 add_plain(&text, sentences.items[i]);
         }
-        if (sentences.n > N_TOLD_MAX)
-                text_printf(&text, "; and %zu more", sentences.n - N_TOLD_MAX);
+        if (sentences.n > N_NAMED_MAX)
+                text_printf(&text, "; and %zu more", sentences.n - N_NAMED_MAX);
         /* The figures: 'label'=value[unit];[warning];[critical];[least];[most] */
         text_printf(&text, " | ready=%zu;;;0;%zu errors=%zu;;;0 warnings=%zu;;;0", n_ready, n,
                     n_errors, n_warnings);

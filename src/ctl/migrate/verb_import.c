@@ -112,14 +112,11 @@ static void print_unproposed(const Command *command, const Suggestion *suggestio
         const char *first = arena_printf(arena, "# %s (%s): ", suggestion->title,
                                          suggestion->unit ? suggestion->unit : suggestion->found);
 
-        if (suggestion->described) {
-                printf("%sdescribed by %s\n", first, suggestion->described);
-                return;
-        }
         Text why = text_in(arena);
 
-        text_printf(&why, "not proposed: %s", suggestion->why_not);
-        if (suggestion->peak_bytes > 0)
+        text_printf(&why, "%s%s", suggestion->described ? "described by " : "not proposed: ",
+                    suggestion->described ?: suggestion->why_not);
+        if (!suggestion->described && suggestion->peak_bytes > 0)
                 text_printf(&why, " (its process had at most %s mapped so far)",
                             format_size(arena, suggestion->peak_bytes));
         print_wrapped(command, first, "#     ", why.string);
@@ -169,9 +166,11 @@ static void print_import(Command *command, const Suggestions *suggestions, const
                              ? "There is nothing to write."
                              : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
         else if (is_empty && import->lines.n == 0)
-                printf("# Nothing that was looked at sets pools of huge pages%s.\n",
-                       suggestions->n > 0 ? ""
-                                          : ", and no databases were found that hugeplan knows");
+                print_wrapped(
+                        command, "# ", "# ",
+                        suggestions->n > 0
+                                ? "Nothing that was looked at sets pools of huge pages."
+                                : "Nothing that was looked at sets pools of huge pages, and no databases were found that hugeplan knows.");
         if (!is_empty && !command->is_writing)
                 printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
                        import->files.n == 1 ? "this file" : "these files");
