@@ -27,7 +27,6 @@ KNOWN = {
     "nothing that was read sets as many": "the places that import lists",
     "Nothing that was looked at sets pools": "the places that import lists",
     "no unit that was read starts": "unit files, .wants directories",
-    "no databases were found that hugeplan knows": "the result of import",
     # The configuration, or its plan.
     "No instance is in effect on this host yet": "the configuration, and the plan in effect",
     "no instance is described": "the configuration",
