@@ -224,7 +224,7 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                 reason = refuse(REASON_CONFIG,
                                 arena_printf(arena, "Pages= has no number for pages of %s",
                                              format_page_size(arena, page_size_bytes)),
-                                "add it to Pages=, or remove that size from PageSize=");
+                                "add it to Pages=, or write PageSize= with the sizes of Pages=");
         if (reason.kind != REASON_NONE)
                 return reason;
         /* If more than is reserved were earmarked, pages reserved for others would be. */
