@@ -21,6 +21,7 @@ static void look(const Command *command, int (*run)(Command *command), const cha
                 .root = command->root,
                 .arguments = arguments,
                 .n_arguments = argument ? 1 : 0,
+                .json = run == verb_report ? JSON_SHORT : JSON_OFF, /* needs no template */
         };
 
         run(&quiet);
