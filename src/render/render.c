@@ -78,7 +78,8 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
 
         shown.remedy = NULL;
         render_colored(text, options, colors[problem->severity], severity_name(problem->severity));
-        render_paragraph(text, options, separator, "       ", diag_format(text->arena, &shown));
+        render_paragraph(text, options, separator, "       ",
+                         text_printable(text->arena, diag_format(text->arena, &shown)));
         render_paragraph(text, options, "       what to do: ", "       ", problem->remedy);
 }
 
