@@ -470,7 +470,8 @@ static Lesson find_out_ours(Command *command, const InstanceConfig *instance,
 }
 
 static bool learns_for_start(const Command *command, const InstanceConfig *instance) {
-        return instance && instance_is_learning(instance) && is_ours(command, instance);
+        return instance && instance_is_learning(instance) &&
+               (command->is_restart || is_ours(command, instance));
 }
 
 bool learn_for_start(Command *command, const char *name, Learned *ret) {
