@@ -20,15 +20,15 @@ import check_layers  # noqa: E402
 from check_linked import linked  # noqa: E402
 
 LIMITS = {
-    "lines of src/": 56_937,
-    "lines linked into hugepland": 23_536,
+    "lines of src/": 56_815,
+    "lines linked into hugepland": 23_431,
     "lines linked into hugeplan-generator": 4_919,
-    "lines of tests/ and scripts/": 64_844,
+    "lines of tests/ and scripts/": 64_840,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
     "booleans in it": 3,
     "circles of calls or includes": 0,
-    "words of manuals": 17_749,
+    "words of manuals": 17_737,
     "verbs": 16,
 }
 # The rooms whose structs are kept from one event to the next, except for those that live for one call.
