@@ -3,7 +3,7 @@
 
 systemd waits for it at each boot and each daemon-reload. The floor is a static C program that reads as many files and makes
 as many directories and files, as systemd wants a directory for each unit's drop-in. More than half of the generator's
-instructions parse the configuration."""
+instructions in user space parse the configuration, which the floor does not."""
 
 from __future__ import annotations
 
