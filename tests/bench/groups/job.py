@@ -5,12 +5,11 @@ Pages for three instances and transparent huge pages: hugepland from exec to REA
 need for the same. The floor is a static C program that makes the same writes, reads them back and says READY=1.
 
 The kernel's own time for the pages, in the last table, nobody can save: with 4,096 pages it is most of the floor's. What is
-left is what the others do not do: reading nodes, pools and policies before and after, the configuration, a thread for the
-write so that the watchdog and clients are served meanwhile, the ledger on disk before the first page and after the last,
-watches, and an answer for each instance: some 430 system calls and 1.1 million instructions in user space. Of the CPU time
-with 64 pages 21 % open, read and close 101 files, 12 % are the write, 9 % page faults and 5 % watches (perf, on an EPYC).
-Without any file read or watched it would take three quarters of the time with 64 pages, which is the limit. Linked with
-jansson the floor takes 1.13 of itself."""
+left is what others do not do: reading nodes, pools and policies before and after, the configuration, a thread for the write
+so that clients are served meanwhile, the ledger on disk before the first page and after the last, watches, an answer for
+each instance: 430 system calls and 1.1 million instructions in user space. Of the CPU time with 64 pages 21 % open, read
+and close 101 files, 12 % are the write, 9 % page faults and 5 % watches (on an EPYC). Without any file read or watched it
+would take three quarters of the time, which is the limit. Linked with jansson the floor takes 1.13 of itself."""
 
 from __future__ import annotations
 
