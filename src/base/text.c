@@ -156,6 +156,11 @@ bool text_starts_with(const char *string, const char *prefix) {
         return (!*prefix || *string == *prefix) && strncmp(string, prefix, strlen(prefix)) == 0;
 }
 
+bool text_is_within(const char *inner, const char *outer) {
+        return text_starts_with(inner, outer) &&
+               (!inner[strlen(outer)] || inner[strlen(outer)] == '/');
+}
+
 bool text_ends_with(const char *string, const char *suffix) {
         size_t length = strlen(string), suffix_length = strlen(suffix);
 

@@ -81,6 +81,10 @@ static inline bool text_is_digit(char c) {
 }
 
 bool text_starts_with(const char *string, const char *prefix);
+
+/* Returns whether the path INNER is OUTER or lies below it. OUTER has no "/" at its end; "" is the root directory. */
+bool text_is_within(const char *inner, const char *outer);
+
 bool text_ends_with(const char *string, const char *suffix);
 
 /* Returns whether WORD is one of the words of STRING, which are separated by whitespace or line ends. */

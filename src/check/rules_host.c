@@ -99,6 +99,17 @@ static const struct {
         {"ExecPaths", NULL, OF_GATE},
 };
 
+/* Returns the path in WORD, without a "/" at its end, or NULL: "-/path", "/path:options", "/from:/path:options". */
+static const char *named_path(Arena *arena, const char *hides, const char *word) {
+        const char *rest = word + strspn(word, "-+");
+        char *first = text_next_word(arena, &rest, ":");
+        char *path = (hides ? NULL : text_next_word(arena, &rest, ":")) ?: first;
+
+        if (path && text_ends_with(path, "/"))
+                path[strlen(path) - 1] = '\0';
+        return hides && *hides ? "" : path;
+}
+
 /* Returns the line that hides PATH: of all that name a directory of it, the deepest decides. */
 static const UnitAssignment *find_hiding(Arena *arena, const UnitFile *file, const char *path,
                                          int of) {
@@ -110,19 +121,12 @@ static const UnitAssignment *find_hiding(Arena *arena, const UnitFile *file, con
 
                 VEC_FOREACH(line, &lines)
                         TEXT_FOREACH(word, arena, (*line)->value, " \t") {
-                                /* "-/path", "/path:options", "/from:/path:options" */
-                                const char *rest = word + strspn(word, "-+");
-                                const char *at = text_next_word(arena, &rest, ":");
-                                const char *to = setting->hides ? setting->hides
-                                                                : text_next_word(arena, &rest, ":");
+                                const char *named = named_path(arena, setting->hides, word);
 
-                                at = to && *to ? to : at;
-                                size_t length = strlen(at) - text_ends_with(at, "/");
-
-                                if (!(setting->of & of) || length < deepest ||
-                                    strncmp(at, path, length) != 0 || !strchr("/", path[length]))
+                                if (!(setting->of & of) || !named || strlen(named) < deepest ||
+                                    !text_is_within(path, named))
                                         continue;
-                                deepest = length;
+                                deepest = strlen(named);
                                 hiding = setting->hides ? *line : NULL;
                         }
         }
@@ -140,7 +144,7 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
 
         if (forbidding || hiding)
                 rule_report(
-                        run, rule_at_unit(forbidding ? forbidding : hiding),
+                        run, rule_at_unit(forbidding ?: hiding),
                         arena_printf(run->arena, "add %s to %s",
                                      forbidding ? "RestrictAddressFamilies=AF_UNIX"
                                                 : "BindPaths=" PATH_RUNTIME,

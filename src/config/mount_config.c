@@ -42,15 +42,8 @@ static const Place places[] = {
         {"/var/tmp", true, is_private},
 };
 
-/* Returns whether INNER is OUTER or lies below it. */
-static bool is_within(const char *inner, const char *outer) {
-        size_t length = strlen(outer);
-
-        return text_starts_with(inner, outer) && (inner[length] == '\0' || inner[length] == '/');
-}
-
 bool mount_paths_overlap(const char *a, const char *b) {
-        return is_within(a, b) || is_within(b, a);
+        return text_is_within(a, b) || text_is_within(b, a);
 }
 
 /* ---- paths ---- */
@@ -88,7 +81,7 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
         }
         const char *path = normal.string ? normal.string : "/";
         const Place *place = ARRAY_FIND(each, places, ARRAY_LEN(places),
-                                        each->is_whole ? is_within(path, each->path)
+                                        each->is_whole ? text_is_within(path, each->path)
                                                        : text_equals(path, each->path));
 
         if (place)

@@ -136,8 +136,7 @@ static MemoryUse use_of(const StatusInstance *instance, const char *group) {
                            mul_saturated(instance->pages_wanted, instance->page_size_bytes)};
 }
 
-/* A limit of a control group that the huge pages exceed (units/memory_limit.h).
- * STATUS has the other instances, which may run in the same slice; NULL: the daemon is queried. */
+/* A limit of a control group that the huge pages exceed. STATUS has the other instances; NULL: the daemon is queried. */
 static Reason judge_limits(Command *command, const Status *status, const StatusInstance *instance,
                            const char *own_group) {
         Arena *arena = command->arena;

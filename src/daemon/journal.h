@@ -22,6 +22,5 @@ typedef struct Logged {
         SourceNames problems; /* as they were written */
 } Logged;
 
-/* Logs what is new in STATUS, unless a round is about to change it: verdicts with their figures, problems with file and
- * line. */
+/* Logs verdicts and problems that are new in STATUS, unless a round is about to change it. */
 void logged_update(Logged *logged, const Status *status);

@@ -62,12 +62,9 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
 }
 
 static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
-        size_t length = strlen(limit->path);
-
         return (limit->page_size_bytes == 0 || limit->page_size_bytes == use->page_size_bytes) &&
-               text_starts_with(use->path, limit->path) &&
-               (use->path[length] == '/' ||
-                (use->path[length] == '\0' && !text_ends_with(limit->key, ".rsvd.max")));
+               text_is_within(use->path, limit->path) &&
+               !(text_ends_with(limit->key, ".rsvd.max") && text_equals(use->path, limit->path));
 }
 
 bool memory_limits_apply(const MemoryLimits *limits, const MemoryUse *use) {

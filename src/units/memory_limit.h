@@ -47,6 +47,5 @@ typedef VEC(MemoryUse) MemoryUses;
 /* Returns whether one of the limits applies to USE. A unit's own rsvd.max, which hugeplan sets, does not. */
 bool memory_limits_apply(const MemoryLimits *limits, const MemoryUse *use);
 
-/* Returns REASON_MEMORY_LIMIT if one of the limits is below the huge pages of all uses to which it applies; of several
- * limits it names the one exceeded most. */
+/* Returns REASON_MEMORY_LIMIT if one of the limits is below all uses to which it applies; names the one exceeded most. */
 Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses);

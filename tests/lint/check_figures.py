@@ -21,8 +21,8 @@ from check_linked import linked  # noqa: E402
 
 LIMITS = {
     "lines of src/": 56_815,
-    "lines linked into hugepland": 23_431,
-    "lines linked into hugeplan-generator": 4_919,
+    "lines linked into hugepland": 23_429,
+    "lines linked into hugeplan-generator": 4_917,
     "lines of tests/ and scripts/": 64_840,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
