@@ -86,7 +86,7 @@ def check_columns(root: Root) -> None:
         done = root.run(*words)
         check(done.returncode == 2 and said in done.stderr and not done.stdout, f"{words}: {done.stderr}")
     with open("/dev/full", "w", encoding="utf-8") as full:
-        check(all(subprocess.run((root.program, word), stdout=full, check=False).returncode == 1
+        check(all(subprocess.run((*common.WRAPPER, root.program, word), stdout=full, check=False).returncode == 1
                   for word in ("status", "--help", "--version")), "a full disk")
 
 

@@ -231,7 +231,7 @@ def test_follows_changes(host: Host, fixture: str = "one-node") -> None:
     with serving(host) as service:
         check(wanted() == {"pg": 8 << 21}, "one instance")
         host.config("30-more.conf", "[Instance]\nPages=4\n")
-        wait_until("the second instance", lambda: wanted() == {"pg": 8 << 21, "more": 4 << 21}, 5)
+        wait_until("the second instance", lambda: wanted() == {"pg": 8 << 21, "more": 4 << 21})
 
 
 def test_without_a_socket(host: Host, fixture: str = "one-node") -> None:
