@@ -237,7 +237,6 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         add_shortages(look->plan, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
-        conflicts_add(arena, view, &problems);
         const Reason *aside = stands_aside(command);
         const PlanInstance *without = ARRAY_FIND(each, look->plan->instances,
                                                  look->plan->n_instances,
@@ -245,14 +244,14 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
 
         if (aside || without)
                 status_add_aside(aside ? aside : &without->reason, &problems);
-        if (!aside)
-                add_units(&check, &problems);
-        if (look->config->n_instances > 0 && !aside) {
+        if (!aside) { /* otherwise what others set may be all that the databases have */
                 const KernelAdvice *advice = cmdline_advise(command, look);
 
+                conflicts_add(arena, view, &problems);
+                add_units(&check, &problems);
                 /* The reasons of instances, which are no rules, are reported already. */
                 VEC_FOREACH(problem, &advice->problems.list)
-                        if (rule_may_be_silenced(problem->id))
+                        if (look->config->n_instances > 0 && rule_may_be_silenced(problem->id))
                                 diags_add(&problems, problem);
         }
         add_gathered(view, &problems);
