@@ -183,7 +183,7 @@ def check_deb(deb: Path, directory: Path, report: Report) -> None:
     report.check_equal(enabled, UNITS, "DEB: all units are enabled")
     stopped = re.findall(r"deb-systemd-invoke stop ((?:'[^']+' ?)+)", scripts["prerm"])
     report.check_equal(set(re.findall(r"'([^']+)'", " ".join(stopped))),
-                       {"hugeplan.service", "hugeplan.socket", "hugeplan-report.socket"}, "DEB: removal stops the daemon and its sockets")
+                       UNITS | {"hugeplan-report.socket", "hugeplan-metrics.timer"}, "DEB: removal stops all units")
     check_programs("DEB", directory, report)
     check_manuals(directory, report)
 

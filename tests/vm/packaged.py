@@ -86,6 +86,7 @@ def check_reserved() -> None:
     check(sum(pools().values()) > 0, "pages are reserved", pools())
     check(GUARD.exists(), "the guard against systemd-sysctl exists")
     wait_for(lambda: unit("hugeplan-check.service") == "active")
+    systemctl("start hugeplan-metrics.timer", "an optional unit is started")
 
 
 @contextlib.contextmanager
@@ -112,7 +113,7 @@ def check_without_hugeplan() -> None:
     """The package is removed: the database runs, and can be restarted."""
     check(DROP_IN.exists() and STATE.exists(), "the removal leaves the configuration and the state")
     check_equal(drop_in(database_unit()), "", "the gate is removed with the package")
-    running = [name for name in ("hugeplan.socket", "hugeplan.service") if unit(name) == "active"]
+    running = [name for name in (*UNITS, "hugeplan-metrics.timer") if unit(name) != "inactive"]
     check_equal(running, [], "hugeplan no longer runs")
     # hugeplan no longer overrides the administrator's settings.
     check(not GUARD.exists(), "the guard against systemd-sysctl is removed")
@@ -137,14 +138,13 @@ def packaged_scenario(
     files: dict[str, Content] | None = None,
 ) -> Scenario:
     """Two boots. In the first one PostgreSQL starts without huge pages if there are none, in the second one it fails."""
-    first, second = boots
     return Scenario(
         is_packaged=True,
         suites=suites,
         more_suites=more_suites,
         nodes=(Node("1G"), Node("1G")),
         files={**_postgresql("try"), **(files or {})},
-        boots=(first, Boot(second.check, files=_postgresql("on"), limit_sec=second.limit_sec)),
+        boots=(boots[0], Boot(boots[1].check, files=_postgresql("on"), limit_sec=boots[1].limit_sec)),
     )
 
 
