@@ -279,21 +279,22 @@ static void judge_aside(Command *command, Status *status, const Reason *aside) {
                 instance->reason = *aside;
                 instance->pages_granted = instance->nodes.n = 0;
         }
+        ARRAY_FOREACH(pool, status->pools, status->n_pools) {
+                pool->foreign_pages += pool->owned_pages;
+                pool->owned_pages = 0;
+        }
 }
 
 Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
         const Reason *aside = stands_aside(command);
         Status *status = aside ? NULL : ask_status(command, ANSWER_USEC, &why);
+        const Look *look = status ? NULL : local_load(command, false, NULL);
 
         if (ret_config)
-                *ret_config = NULL;
+                *ret_config = look ? look->config : NULL;
         if (status)
                 return status;
-        const Look *look = local_load(command, false, NULL);
-
-        if (ret_config)
-                *ret_config = look->config;
         status = local_status(command, look, aside ? "aside" : "no daemon");
         if (aside) {
                 judge_aside(command, status, aside);
