@@ -4,13 +4,13 @@
 #include "base/size.h"
 #include "base/text.h"
 
-enum { BOOT_GUARD_VERSION = 3 };
+#define ANY_COUNT "boots "
+#define OWN_COUNT ANY_COUNT "3 "
 
 /* ---- the count ---- */
 
 char *boot_count_format(Arena *arena, const BootGuard *guard) {
-        const char *line = arena_printf(arena, "boots %d %" PRIu64 " %s", BOOT_GUARD_VERSION,
-                                        guard->failed_boots,
+        const char *line = arena_printf(arena, OWN_COUNT "%" PRIu64 " %s", guard->failed_boots,
                                         *guard->boot_id ? guard->boot_id : "-");
 
         return arena_printf(arena, "%-*s\n", BOOT_COUNT_BYTES - 1, line);
@@ -22,21 +22,21 @@ static bool parse_count(Arena *arena, const char *record, BootGuard *ret) {
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
                 if (!(words[i] = text_next_word(arena, &rest, " \n")))
                         return false;
-        if (parse_u64(words[2], &ret->failed_boots) < 0)
-                return false;
         ret->boot_id = text_equals(words[3], "-") ? "" : words[3];
-        return text_equals(record, boot_count_format(arena, ret));
+        return parse_u64(words[2], &ret->failed_boots) == 0 &&
+               text_equals(record, boot_count_format(arena, ret));
 }
 
 void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *guard) {
         BootGuard count = {.boot_id = "", .proven = guard->proven};
+        const char *record = arena_strndup(arena, size > 0 ? bytes : "", size);
 
         *guard = count;
-        if (size == 0)
-                return;
-        if (parse_count(arena, arena_strndup(arena, bytes, size), &count))
+        if (parse_count(arena, record, &count))
                 *guard = count;
-        else
+        /* Another version's count is not known here, and not damaged: counting begins anew. */
+        else if (size > 0 && (size < BOOT_COUNT_BYTES || !text_starts_with(record, ANY_COUNT) ||
+                              text_starts_with(record, OWN_COUNT)))
                 guard->failed_boots = BOOT_GUARD_FAILURES;
 }
 

@@ -27,7 +27,7 @@ enum { BOOT_COUNT_BYTES = 512 };
 /* Returns the file of the count, of BOOT_COUNT_BYTES. */
 char *boot_count_format(Arena *arena, const BootGuard *guard);
 
-/* Reads the count from SIZE BYTES (0: there are none). If these are not a count, the guard is closed. */
+/* Reads the count from SIZE BYTES (0: there are none). If these are not a count, of any version, the guard is closed. */
 void boot_count_parse(Arena *arena, const char *bytes, size_t size, BootGuard *guard);
 
 /* Counts the boot BOOT_ID, once; returns whether it was not counted before. */

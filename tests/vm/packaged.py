@@ -126,8 +126,7 @@ def check_without_hugeplan() -> None:
     for node, pages in before.items():
         pool_file(node).write_text(str(pages))
     systemctl(f"restart {database_unit()}", "PostgreSQL can be restarted without hugeplan")
-    shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
-    check(shared, "PostgreSQL has huge pages without hugeplan")
+    check(hugetlb_mappings(unit(database_unit(), "MainPID")), "PostgreSQL has huge pages without hugeplan")
     check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL answers without hugeplan")
 
 
