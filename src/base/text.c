@@ -175,16 +175,14 @@ const char *text_base_name(const char *path) {
 
 bool text_has_word(const char *string, const char *word) {
         static const char whitespace[] = " \t\r\n";
-        size_t length = strlen(word), here;
+        size_t length = strcspn(word, whitespace);
 
-        for (;; string += here) {
-                string += strspn(string, whitespace);
-                here = strcspn(string, whitespace);
-                if (here == 0)
-                        return false;
-                if (here == length && strncmp(string, word, length) == 0)
+        if (length == 0 || word[length])
+                return false;
+        for (const char *at = string; (at = strstr(at, word)); at++)
+                if ((at == string || strchr(whitespace, at[-1])) && strchr(whitespace, at[length]))
                         return true;
-        }
+        return false;
 }
 
 enum { DISTANCE_LENGTH_MAX = 255 };

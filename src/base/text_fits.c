@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -10,13 +11,14 @@ bool text_fits(const char *patterns, const char *name) {
 
         for (size_t length; patterns && *(patterns += strspn(patterns, " ")); patterns += length) {
                 bool is_negated = *patterns == '!';
-                char pattern[128];
+                char first = patterns[is_negated], pattern[128];
 
-                length = strcspn(patterns, " ");
+                length = (size_t) (strchrnul(patterns, ' ') - patterns);
                 assert(length < sizeof(pattern));
                 memcpy(pattern, patterns, length);
                 pattern[length] = '\0';
-                if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) == 0)
+                if ((first == *name || !isalnum((unsigned char) first)) &&
+                    fnmatch(pattern + is_negated, name, FNM_PATHNAME) == 0)
                         is_in = !is_negated;
         }
         return is_in;
