@@ -163,8 +163,8 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                 .named = {{.path = config_file}, {.path = question->data_directory}},
         };
 
-        if (!root_is_host(root))
-                return "no program is run for a captured host";
+        if (!root_is_host(root) || root_recorder(root))
+                return "no program is run for a captured host or for a snapshot";
         if (question->untrusted)
                 return question->untrusted;
         const char *wrong = NULL;

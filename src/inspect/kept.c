@@ -466,8 +466,7 @@ static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
                 const char *end = newline ? newline : last;
 
                 switch (kind->kind) {
-                case KIND_WHOLE:
-                        keep(reading, at, end);
+                case KIND_WHOLE: /* as it is */
                         break;
                 case KIND_OURS:
                         if (!is_comment(at + strspn(at, " \t"), end))
@@ -494,20 +493,24 @@ static char *mask(Arena *arena, const char *bytes, size_t size, bool is_binary) 
 
         for (size_t i = 0; i < size; i++) {
                 char c = bytes[i];
-                bool is_begun = i > 0 && is_word_byte(bytes[i - 1]) && out[i - 1] == 'x';
-                bool is_mark = is_word_byte(c) ? !is_letter(c) && !is_begun
-                                               : !iscntrl((unsigned char) c) ||
-                                                         (c && strchr("\t\n\r\v\f", c));
+                bool is_masked = is_binary || is_letter(c) ||
+                                 (is_word_byte(c)
+                                          ? i > 0 && is_word_byte(bytes[i - 1]) && out[i - 1] == 'x'
+                                          : iscntrl((unsigned char) c) && !strchr("\t\n\r\v\f", c));
 
-                out[i] = c == '\0' || (is_mark && !is_binary) ? c : 'x';
+                out[i] = c && is_masked ? 'x' : c;
         }
         return out;
 }
 
-static char *keep_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
+static const char *keep_text(Kept *kept, Arena *arena, const char *path, const char *bytes,
+                             size_t size) {
         const FileKind *kind =
                 ARRAY_FIND(each, kinds, ARRAY_LEN(kinds), fnmatch(each->files, path, 0) == 0);
+
+        if (kind->kind == KIND_WHOLE)
+                return bytes;
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Reading reading = {.kept = kept,
                            .scratch = scratch,
                            .path = path,
@@ -548,7 +551,7 @@ static char *keep_binary(Kept *kept, Arena *arena, const char *path, const char 
         return out;
 }
 
-char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size) {
+const char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size) {
         bool is_arguments = fnmatch("/proc/*/cmdline", path, 0) == 0;
         bool is_kernels = text_starts_with(path, PATH_PROC "/") ||
                           text_starts_with(path, PATH_SYS "/");
@@ -560,14 +563,8 @@ char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, s
 
 /* ---- all files ---- */
 
-static void keep_in_files(Kept *kept, Arena *arena, const RecordedTree *tree) {
-        VEC_FOREACH(entry, tree)
-                if (entry->kind == RECORDED_FILE)
-                        entry->bytes =
-                                kept_text(kept, arena, entry->path, entry->bytes, entry->size);
-}
-
-/* A text can refer to names in a text of an earlier position, so that several passes are needed. */
+/* A text can refer to names in a text of an earlier position, so that several passes are needed before the last one;
+ * only a text with a "$" refers to names. */
 void kept_tree(Arena *arena, const RecordedTree *tree) {
         Kept kept = kept_in(arena);
         size_t n_names = SIZE_MAX;
@@ -577,12 +574,14 @@ void kept_tree(Arena *arena, const RecordedTree *tree) {
                         index_add(kept.paths, entry->path, entry);
         for (int i = 0; i < PASSES_MAX && kept.n_names != n_names; i++) {
                 CLEANUP(arena_freep) Arena *scratch = arena_new();
-                const RecordedTree first = {
-                        arena_memdup(scratch, tree->items, tree->n * sizeof(Recorded)), tree->n,
-                        tree->n};
 
                 n_names = kept.n_names;
-                keep_in_files(&kept, scratch, &first);
+                VEC_FOREACH(entry, tree)
+                        if (entry->kind == RECORDED_FILE && memchr(entry->bytes, '$', entry->size))
+                                kept_text(&kept, scratch, entry->path, entry->bytes, entry->size);
         }
-        keep_in_files(&kept, arena, tree);
+        VEC_FOREACH(entry, tree)
+                if (entry->kind == RECORDED_FILE)
+                        entry->bytes =
+                                kept_text(&kept, arena, entry->path, entry->bytes, entry->size);
 }

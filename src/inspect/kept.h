@@ -21,9 +21,9 @@ typedef struct Kept {
 
 Kept kept_in(Arena *arena);
 
-/* Returns the masked text, of the same size, in ARENA. Since texts refer to each other, the caller repeats the pass
- * over all texts until KEPT->n_names stops growing. */
-char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size);
+/* Returns the masked text, of the same size, in ARENA, or BYTES if all is kept. Texts refer to each other: before the
+ * pass that counts, the caller repeats the pass over texts with a "$" until KEPT->n_names stops growing. */
+const char *kept_text(Kept *kept, Arena *arena, const char *path, const char *bytes, size_t size);
 
 /* Masks the files of TREE. */
 void kept_tree(Arena *arena, const RecordedTree *tree);
