@@ -64,14 +64,16 @@ static const Suggestions *suggestions_find(Command *command) {
 bool first_look_add(Command *command, const Status *status, HostView *view) {
         Arena *arena = command->arena;
 
-        if (status->n_instances > 0)
-                return false;
-        /* The daemon has not read the files yet: the status names the next step. */
-        if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
+        /* A snapshot has what is found on any host. If the daemon has not read the files yet, the status names the next
+         * step. */
+        if (!root_recorder(command->root) &&
+            (status->n_instances > 0 ||
+             (status->problems.list.n > 0 && read_config(command)->n_instances > 0)))
                 return false;
         if (!view->plan)
                 *view = local_view(local_load(command, true, NULL));
-        view->setting_sources = setting_sources_find(command->root, arena, view->topology);
+        if (!view->setting_sources)
+                view->setting_sources = setting_sources_find(command->root, arena, view->topology);
         view->suggestions = suggestions_find(command);
         view->tables_bytes = probe_page_tables(command->root, arena);
         const SetPagesList set_pages = set_pages_find(arena, view);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `snapshot`: the files of this host that hugeplanctl's verbs read, as an archive for --root=. It is complete by
- * construction: all verbs run while the root records what they read. The archive has the used part of that. */
+/* `snapshot`: the files of this host that hugeplanctl's verbs read, as an archive for --root=. The root records what is
+ * read while verbs run that together read all that any verb reads (run_snapshot.py). The archive has the used part. */
 #include "ctl/verbs.h"
 #include "inspect/kept.h"
 #include "model/exit_code.h"
+#include "model/names.h"
 #include "runtime/log.h"
 
 #include <fcntl.h>
@@ -11,31 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs a verb as a user would, without its output. */
-static void look(const Command *command, int (*run)(Command *command), const char *argument) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *arguments[] = {arena_strdup(arena, argument)};
-        Command quiet = {
-                .arena = arena,
-                .root_name = command->root_name,
-                .root = command->root,
-                .arguments = arguments,
-                .n_arguments = argument ? 1 : 0,
-                .json = run == verb_report ? JSON_SHORT : JSON_OFF, /* needs no template */
-        };
-
-        run(&quiet);
-}
-
-/* Runs all verbs; their output is not wanted. */
+/* Runs verbs as a user would, without their output. */
 static int look_silently(const Command *command) {
-        static int (*const host_looks[])(Command * command) = {
-                verb_status, verb_plan, verb_cmdline, verb_import, verb_report,
-        };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+        static int (*const looks[])(Command * command) = {verb_cmdline, verb_report};
         const int outputs[] = {STDOUT_FILENO, STDERR_FILENO};
+        char *text;
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC), kept[ARRAY_LEN(outputs)];
-        Command config_command = *command;
 
         if (null < 0)
                 return -errno;
@@ -44,14 +26,19 @@ static int look_silently(const Command *command) {
                 kept[i] = fcntl(outputs[i], F_DUPFD_CLOEXEC, 3);
                 dup2(null, outputs[i]);
         }
-        config_command.arena = arena;
-        const Config *config = read_config(&config_command);
+        /* `check` reads this file as the plan would leave it. */
+        root_read_file(command->root, command->arena, PATH_PAM_LIMITS, RECORDING_BYTES_MAX, &text,
+                       NULL);
+        ARRAY_FOREACH(run, looks, ARRAY_LEN(looks)) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Command quiet = {
+                        .arena = arena,
+                        .root_name = command->root_name,
+                        .root = command->root,
+                        .json = *run == verb_report ? JSON_SHORT : JSON_OFF, /* needs no template */
+                };
 
-        ARRAY_FOREACH(run, host_looks, ARRAY_LEN(host_looks))
-                look(command, *run, NULL);
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                look(command, verb_explain, instance->name);
-                look(command, verb_size, instance->name);
+                (*run)(&quiet);
         }
         fflush(stdout);
         for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
