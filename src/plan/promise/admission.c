@@ -269,9 +269,8 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
                         .unit = row->unit,
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
                         .nodes = set->nodes,
-                        .pages = missing > 0
-                                         ? MIN(missing, sub_floored(pages, lost_pages(&reach, row)))
-                                         : 0,
+                        .pages =
+                                MIN(missing, with_coming ? pages : pages - lost_pages(&reach, row)),
                         .missing_pages = missing,
                 };
 

@@ -46,8 +46,8 @@ typedef struct Exposure {
 
 typedef VEC(Exposure) Exposures;
 
-/* Returns the exposures. WITH_COMING: also of pages that were granted and are not mapped yet and, if nothing counts,
- * of unknown promises that are likely the unit's: they become exposed if nothing is done. */
+/* Returns the exposures. WITH_COMING: also of pages that others have taken already, that were granted and are not mapped
+ * yet and, if nothing counts, of unknown promises that are likely the unit's: all that a cover can help. */
 Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                              bool with_coming);
 
