@@ -67,22 +67,20 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
 Starter plan_starter(const PlanInput *input, const Promises *promises,
                      const PlanInstance *instance) {
         const char *name = instance->demand->config->name;
-        uint64_t pages = plan_starter_pages(input, instance);
+        /* Its own already: pages that it likely uses or was promised without a unit, and those that its mount keeps, in use
+         * by files that it left there or taken from the free pages of its nodes that no one else counts on. */
+        const Promise *row = index_find(promises->by_instance, name);
         Starter starter = {
                 .instance = name,
                 .unit = instance->demand->config->unit,
                 .policy = instance->demand->policy,
                 .grants = instance->grants,
-                .pages = sub_floored(pages, promises_unitless_pages(promises, name)),
+                .pages = sub_floored(plan_starter_pages(input, instance),
+                                     row ? row->used_pages + row->likely_pages : 0),
+                .used = row ? row->used : NULL,
                 .has_mount = index_find(promises->mounts, name),
         };
 
-        /* Pages that its mount keeps are the instance's own already: in use by files that it left there, or taken from
-         * the free pages of its nodes that no one else counts on. */
-        const Promise *row = index_find(promises->by_instance, name);
-
-        if (starter.has_mount && row && row->mount_of)
-                starter.pages = MIN(starter.pages, sub_floored(pages, row->used_pages));
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
                         if (!starting->is_refused && text_equals(starting->instance, name)) {

@@ -79,13 +79,16 @@ static uint64_t turn_of(const Starter *starter) {
 static uint64_t share_in(const Admission *admission, const Starter *starter, const IdSet *nodes) {
         const IdSet *own = &starter->policy.nodes;
         bool is_bound = starter->policy.kind == MEMORY_POLICY_BIND;
+        const Reach had = {.promises = admission->reach.promises, .free_pages = starter->used};
 
         if (id_set_is_subset(is_bound ? own : &admission->all, nodes))
                 return starter->pages;
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
         if (!starter->is_now)
-                return MIN(starter->pages, pages_within(&starter->grants, nodes));
+                return MIN(starter->pages,
+                           sub_floored(pages_within(&starter->grants, nodes),
+                                       starter->used ? reach_free(&had, nodes) : 0));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own, turn_of(starter)))
                 return reach_turns_in(&admission->reach, own, starter->pages, nodes);

@@ -12,8 +12,9 @@ typedef struct Starter {
         MemoryPolicy policy;
         PagesByNode grants; /* its planned pages */
         uint64_t pages;
-        bool has_mount; /* has a mount of its own, which may earmark pages for it */
-        bool is_now;    /* starts at this moment: takes pages by its policy, not by the plan */
+        const uint64_t *used; /* what it has besides, by index of the node; NULL: nothing */
+        bool has_mount;       /* has a mount of its own, which may earmark pages for it */
+        bool is_now; /* starts at this moment: takes pages by its policy, not by the plan */
 } Starter;
 
 /* The pages that one starter lacks. */

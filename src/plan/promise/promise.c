@@ -439,9 +439,3 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         }
         return promises;
 }
-
-uint64_t promises_unitless_pages(const Promises *promises, const char *instance) {
-        const Promise *row = index_find(promises->by_instance, instance);
-
-        return row && row->unitless ? row->used_pages + row->likely_pages : 0;
-}

@@ -49,7 +49,7 @@ typedef struct Promises {
         uint64_t *others_used;          /* in use by no one in the list */
         uint64_t *uncounted_used;       /* of these, in use by processes that nothing counts */
         uint64_t left_pages; /* promised to others: likely of instances removed or changed */
-        /* promises_unitless_pages() of all instances: which of them has the pages is decided by name only */
+        /* Likely used by, or promised to, instances without a unit: which has them is decided by name only. */
         uint64_t all_unitless_pages;
         Index *by_unit;     /* the rows of units */
         Index *by_instance; /* rows of instances without a known unit, and of their mounts */
@@ -68,6 +68,3 @@ MemoryPolicy promise_policy_within(const Topology *topology, const MemoryPolicy 
 
 /* Returns the unit's row; NULL if it has none. */
 Promise *promises_find(const Promises *promises, const char *unit);
-
-/* Returns the pages that an instance without a unit likely uses, or was promised, already. */
-uint64_t promises_unitless_pages(const Promises *promises, const char *instance);

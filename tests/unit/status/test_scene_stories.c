@@ -623,7 +623,9 @@ VERB(do_confined, "confined") {
 
 /* Of an instance without a unit. */
 VERB(do_unitless, "unitless") {
-        return story_number(line, promises_unitless_pages(promises_of(scene), line->words[1]));
+        const Promise *row = index_find(promises_of(scene)->by_instance, line->words[1]);
+
+        return story_number(line, row ? row->used_pages + row->likely_pages : 0);
 }
 
 VERB(do_finds, "finds") {
