@@ -138,8 +138,9 @@ static bool cover_units(Planner *planner, size_t k) {
 }
 
 /* If memory for a cover is missing, keeps pages that were to be given back, for units that otherwise take those that
- * others depend on. */
-static void keep_if_short(Planner *planner, size_t k) {
+ * others depend on. Returns whether any are kept. */
+static bool keep_if_short(Planner *planner, size_t k) {
+        uint64_t n_kept = 0;
         Balance *balance =
                 balance_new(planner->scratch, &planner->promises[k], free_then(planner, k), false);
 
@@ -153,7 +154,9 @@ static void keep_if_short(Planner *planner, size_t k) {
                 pool->to_pages += kept;
                 pool->cover_pages += kept;
                 balance_change(balance, pool->node_index, 0, kept);
+                n_kept += kept;
         }
+        return n_kept > 0;
 }
 
 /* Covers what needs pages of the size of index K, and records what then is exposed, and whom the cover protects. */
@@ -176,8 +179,7 @@ static void cover_size(Planner *planner, size_t k, const bool *is_running) {
                         has_grown = !can_wait(planner, &found.starters[i]) &&
                                     raise_in(planner, k, &found.lacks[i].nodes,
                                              found.lacks[i].pages, true);
-        } while (has_grown);
-        keep_if_short(planner, k);
+        } while (has_grown || keep_if_short(planner, k));
         for (size_t i = 0; i < found.n; i++)
                 if (found.lacks[i].pages > 0)
                         found.instances[i]->exposed =
