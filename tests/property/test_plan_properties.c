@@ -26,7 +26,7 @@
 #include "plan/promise/balance.h"
 #include "support/testing.h"
 
-enum { NODES_MAX = 16, SIZES_MAX = 3, INSTANCES_MAX = 20, HOLDS_MAX = 32, STEADY_ROUNDS_MAX = 40 };
+enum { NODES_MAX = 16, SIZES_MAX = 3, INSTANCES_MAX = 20, HOLDS_MAX = 32, STEADY_ROUNDS_MAX = 100 };
 
 typedef struct World {
         uint64_t seed;
@@ -175,16 +175,13 @@ static void make_topology(World *world) {
                 if (node >= id || !chance(world, 1))
                         id_set_add(&topology->allowed_nodes, node);
         }
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                topology->page_sizes[k].free_pages = 0;
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 for (size_t i = 0; i < topology->n_nodes; i++)
-                        topology->page_sizes[k].free_pages +=
-                                topology->nodes[i].pools[k].free_pages;
-        }
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                        size->free_pages +=
+                                topology->nodes[i].pools[size - topology->page_sizes].free_pages;
                 if (chance(world, 30))
-                        topology->page_sizes[k].reserved_pages =
-                                draw(world, 0, topology->page_sizes[k].free_pages);
+                        size->reserved_pages = draw(world, 0, size->free_pages);
+        }
 }
 
 static void make_host_config(World *world) {
@@ -825,7 +822,7 @@ static void leave(const World *world, Books *books, size_t n) {
         }
 }
 
-/* The most pages that fit, by bisection. */
+/* The most pages that fit, by bisection: for instance N, or INSTANCES_MAX for any. */
 static uint64_t capacity_for(const World *world, Books *books, size_t n, size_t i, size_t k) {
         uint64_t low = 0, high = UINT64_C(1) << 40;
 
@@ -839,10 +836,6 @@ static uint64_t capacity_for(const World *world, Books *books, size_t n, size_t 
                         high = middle - 1;
         }
         return low;
-}
-
-static uint64_t capacity_of(const World *world, Books *books, size_t i, size_t k) {
-        return capacity_for(world, books, INSTANCES_MAX, i, k);
 }
 
 /* An instance without a unit keeps, up to its grant, all pages that are attributed to such instances. */
@@ -861,7 +854,7 @@ static void keep_unitless(const World *world, Books *books, size_t k, const Prom
                 if (i == world->topology->n_nodes || !world->topology->nodes[i].pools[k].exists)
                         continue;
                 left -= pages;
-                pages = MIN(pages, capacity_of(world, books, i, k));
+                pages = MIN(pages, capacity_for(world, books, INSTANCES_MAX, i, k));
                 books->unitless[n][i][k] = pages;
                 books->granted[i][k] += pages;
         }
@@ -878,7 +871,7 @@ static void keep_holds(const World *world, Books *books) {
                         if (world->is_restarted || i == world->topology->n_nodes ||
                             !world->topology->nodes[i].pools[k].exists)
                                 continue;
-                        pages = MIN(grant->pages, capacity_of(world, books, i, k));
+                        pages = MIN(grant->pages, capacity_for(world, books, INSTANCES_MAX, i, k));
                         books->kept[hold - world->ledger->holds.items][i] = pages;
                         books->granted[i][k] += pages;
                 }
@@ -994,6 +987,19 @@ static bool is_released(const World *world, const PlanInstance *planned) {
         return before && before->is_released;
 }
 
+/* An instance whose file is refused has what it had, on the nodes where that fits. */
+static void enter_reserved(const World *world, Books *books, size_t n) {
+        const LedgerInstance *before = past_of(world, &world->plan->instances[n]);
+        size_t k = before ? size_at(world, before->page_size_bytes) : 0;
+
+        for (size_t i = 0; before && i < world->topology->n_nodes; i++) {
+                uint64_t pages = ledger_pages_on(before, world->topology->nodes[i].id);
+
+                if (pages > 0 && fits_for(world, books, n, i, k, pages))
+                        enter(world, books, n, i, k, pages);
+        }
+}
+
 static bool comes_before(const PlanInstance *a, const PlanInstance *b) {
         const InstanceConfig *first = a->demand->config, *second = b->demand->config;
 
@@ -1066,17 +1072,10 @@ static uint64_t planned_bytes(const World *world, size_t i) {
         return bytes;
 }
 
-static void find_free(const World *world, size_t k, uint64_t *ret) {
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                ret[i] = world->topology->nodes[i].pools[k].free_pages;
-}
-
 /* Each pool gets the pages that it needs, and no existing or reserved page is removed. Pools are lowered from the first
  * node on. */
 static void check_targets_of_size(const World *world, size_t k) {
-        uint64_t free[NODES_MAX];
-
-        find_free(world, k, free);
+        const uint64_t *free = topology_free_pages(world->arena, world->topology, k);
         Balance *balance = balance_new(world->arena, &world->promises[k], free, true);
 
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
@@ -1120,9 +1119,7 @@ static void check_targets_of_size(const World *world, size_t k) {
 static void check_targets(World *world) {
         world->kept = ARENA_ARRAY(world->arena, uint64_t, world->plan->n_pools);
         for (size_t k = 0; k < world->topology->n_page_sizes; k++) {
-                uint64_t free[NODES_MAX];
-
-                find_free(world, k, free);
+                const uint64_t *free = topology_free_pages(world->arena, world->topology, k);
                 const Balance *balance = balance_new(world->arena, &world->promises[k], free, true);
 
                 ARRAY_FOREACH(pool, world->plan->pools, world->plan->n_pools) {
@@ -1162,7 +1159,7 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         Wrongs wrongs = {.unknown = world->promises[k].others_promised_pages};
 
         /* Instances with pages of size K that do not run, the most important ones first. */
-        size_t order[INSTANCES_MAX], n_starters = 0;
+        size_t order[INSTANCES_MAX];
 
         order_by_priority(world->plan, order);
         for (size_t n = 0; n < world->plan->n_instances; n++) {
@@ -1170,9 +1167,8 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
 
                 if (planned->pages_granted > 0 && !is_running(world, planned) &&
                     size_at(world, planned->page_size_bytes) == k)
-                        wrongs.starters[n_starters++] = order[n];
+                        wrongs.starters[wrongs.n_starters++] = order[n];
         }
-        wrongs.n_starters = n_starters;
         for (size_t s = 0; s < wrongs.n_starters; s++)
                 starters[s] =
                         plan_starter(&input, promises, &world->plan->instances[wrongs.starters[s]]);
@@ -1182,20 +1178,15 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         return wrongs;
 }
 
-/* Whether cover is made for it. */
-static bool is_worth_covering(const Wrongs *wrongs) {
-        return ARRAY_ANY(lack, wrongs->lacks, wrongs->n_starters, lack->pages > 0) ||
-               VEC_ANY(exposure, &wrongs->coming, exposure->pages > wrongs->unknown);
-}
-
 /* The cover that was added. The rest could not be given back, because it may be reserved. */
 static uint64_t raised_pages(const World *world, const PlanPool *pool) {
         return pool->cover_pages - world->kept[pool - world->plan->pools];
 }
 
 /* Free pages when the plan is applied, with or without the added cover. */
-static void find_free_then(const World *world, size_t k, bool is_with_cover, uint64_t *ret) {
-        find_free(world, k, ret);
+static uint64_t *find_free_then(const World *world, size_t k, bool is_with_cover) {
+        uint64_t *ret = topology_free_pages(world->arena, world->topology, k);
+
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Pool *now = &world->topology->nodes[i].pools[k];
                 const PlanPool *pool =
@@ -1209,6 +1200,7 @@ static void find_free_then(const World *world, size_t k, bool is_with_cover, uin
                                  ? ret[i] - (persistent_of(now) - to_pages)
                                  : ret[i] + sub_floored(to_pages, now->total_pages);
         }
+        return ret;
 }
 
 /* Requires that these nodes have no memory left to enlarge the pool. */
@@ -1233,14 +1225,13 @@ static void require_nothing_left(const World *world, size_t k, const IdSet *node
 /* A pool gets cover only if an instance would lack pages or lose them. If one still does, the plan names it, and there was
  * no memory for it. */
 static void check_cover_of_size(const World *world, size_t k, size_t *n_exposures) {
-        uint64_t free[NODES_MAX], cover = 0;
+        uint64_t cover = 0;
         bool is_exposed[INSTANCES_MAX] = {};
 
         for (size_t p = 0; p < world->plan->n_pools; p++)
                 if (size_at(world, world->plan->pools[p].page_size_bytes) == k)
                         cover += raised_pages(world, &world->plan->pools[p]);
-        find_free_then(world, k, true, free);
-        const Wrongs left = find_wrongs(world, k, free);
+        const Wrongs left = find_wrongs(world, k, find_free_then(world, k, true));
 
         for (size_t s = 0; s < left.n_starters; s++) {
                 const PlanInstance *planned = &world->plan->instances[left.starters[s]];
@@ -1272,10 +1263,18 @@ static void check_cover_of_size(const World *world, size_t k, size_t *n_exposure
                         require_nothing_left(world, k, &exposure->nodes, exposure->unit);
         if (cover == 0)
                 return;
-        find_free_then(world, k, false, free);
+        const uint64_t *free = find_free_then(world, k, false);
         const Wrongs without = find_wrongs(world, k, free);
 
-        REQUIRE(world, is_worth_covering(&without), "%" PRIu64 " pages of needless cover", cover);
+        const Balance *balance = balance_new(world->arena, &world->promises[k], free, false);
+        const Node *nodes = world->topology->nodes;
+
+        REQUIRE(world,
+                ARRAY_ANY(lack, without.lacks, without.n_starters, lack->pages > 0) ||
+                        VEC_ANY(exposure, &without.coming, exposure->pages > without.unknown) ||
+                        ARRAY_ANY(node, nodes, world->topology->n_nodes,
+                                  balance_missing_pages(balance, (size_t) (node - nodes)) > 0),
+                "%" PRIu64 " pages of needless cover", cover);
 }
 
 static void check_whole_or_nothing(const World *world) {
@@ -1405,11 +1404,9 @@ static void keep_part(const World *world, Books *books, Parts *parts, size_t n, 
                 size_t i = node_at(world, grant->node);
                 uint64_t pages =
                         MIN(grant->pages - parts->pages[n][i], capacity_for(world, books, n, i, k));
-                uint64_t wanted = option->split.n > 0 ? 0 : option->pages;
+                uint64_t wanted = option->split.n > 0 ? pages_on(&option->split, grant->node)
+                                                      : option->pages;
 
-                for (size_t s = 0; s < option->split.n; s++)
-                        if (option->split.items[s].node == grant->node)
-                                wanted = option->split.items[s].pages;
                 if (is_held_only)
                         wanted = MIN(wanted, kept_of(world, books, n, i, k));
                 pages = MIN(pages, sub_floored(wanted, parts->pages[n][i]));
@@ -1510,12 +1507,11 @@ static bool check_served_in_turn(const World *world, Books *books, const Parts *
 static bool is_step_too_small(const World *world, Books *books, const Parts *parts, size_t n) {
         const PlanInstance *planned = &world->plan->instances[n];
         size_t k = size_at(world, planned->page_size_bytes);
-        uint64_t kept = 0, more = 0;
+        uint64_t kept = ARRAY_SUM(pages, parts->pages[n], NODES_MAX, *pages), more = 0;
 
-        for (size_t i = 0; i < world->topology->n_nodes; i++)
-                kept += parts->pages[n][i];
         ID_SET_FOREACH(id, &planned->demand->nodes)
-                more += capacity_for(world, books, n, node_at(world, id), k);
+                if (naive_shortage(world, &world->topology->nodes[node_at(world, id)]) == 0)
+                        more += capacity_for(world, books, n, node_at(world, id), k);
         return planned->pages_granted <= kept && more < kept / 8;
 }
 
@@ -1528,7 +1524,8 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
         leave(world, books, n);
         enter_grants(world, books, n);
         check_keeps_part(world, books, parts, n);
-        if (demand->options[0].split.n > 0 || planned->pages_granted == planned->pages_wanted ||
+        if (demand->n_options == 0 || demand->options[0].split.n > 0 ||
+            planned->pages_granted == planned->pages_wanted ||
             is_step_too_small(world, books, parts, n))
                 return;
         ID_SET_FOREACH(id, &demand->nodes)
@@ -1580,8 +1577,10 @@ static void check_order_of_service(const World *world) {
         order_by_priority(plan, order);
         keep_holds(world, &books);
         for (size_t n = 0; n < plan->n_instances; n++)
-                if (plan->instances[order[n]].demand->config->refusal)
-                        enter_grants(world, &books, order[n]);
+                if (plan->instances[order[n]].demand->config->refusal) {
+                        enter_reserved(world, &books, order[n]);
+                        gets_part[order[n]] = plan->instances[order[n]].page_size_bytes > 0;
+                }
         for (size_t n = 0; n < plan->n_instances; n++) {
                 const PlanInstance *planned = &plan->instances[order[n]];
 
@@ -1689,13 +1688,11 @@ static void check_alone(const World *world) {
         }
 }
 
-/* "Taken by others" and "not enough memory" count as the same reason, because pages that were left for a part in the first
- * plan are kept in the second one. */
-static bool is_same_reason(const Reason *a, const Reason *b) {
-        bool is_short_a = a->kind == REASON_TAKEN || a->kind == REASON_NOT_ENOUGH_MEMORY;
-        bool is_short_b = b->kind == REASON_TAKEN || b->kind == REASON_NOT_ENOUGH_MEMORY;
-
-        return a->kind == b->kind || (is_short_a && is_short_b);
+/* All causes of a shortage count as the same reason, because pages that were left for a part in the first plan are kept in
+ * the second one. */
+static bool is_shortage(const Reason *reason) {
+        return reason->kind == REASON_TAKEN || reason->kind == REASON_NOT_ENOUGH_MEMORY ||
+               reason->kind == REASON_BEYOND_BOUND;
 }
 
 static void require_same(const World *world, const Plan *a, const Plan *b, const char *when) {
@@ -1709,7 +1706,8 @@ static void require_same(const World *world, const Plan *a, const Plan *b, const
                         text_equals(had, has) &&
                                 (first->grants.n == 0 ||
                                  first->page_size_bytes == second->page_size_bytes) &&
-                                is_same_reason(&first->reason, &second->reason),
+                                (first->reason.kind == second->reason.kind ||
+                                 (is_shortage(&first->reason) && is_shortage(&second->reason))),
                         "%s: %s has %s, then %s", when, name, had, has);
         }
 }
