@@ -93,29 +93,15 @@ int parse_percent_hundredths(const char *string, uint64_t *ret_hundredths) {
 }
 
 static const struct {
-        const char *name;
+        const char *names;
         uint64_t usec;
 } time_units[] = {
-        {"us", 1},
-        {"usec", 1},
-        {"ms", USEC_PER_MSEC},
-        {"msec", USEC_PER_MSEC},
-        {"s", USEC_PER_SEC},
-        {"sec", USEC_PER_SEC},
-        {"second", USEC_PER_SEC},
-        {"seconds", USEC_PER_SEC},
-        {"", USEC_PER_SEC},
-        {"m", 60 * USEC_PER_SEC},
-        {"min", 60 * USEC_PER_SEC},
-        {"minute", 60 * USEC_PER_SEC},
-        {"minutes", 60 * USEC_PER_SEC},
-        {"h", 3600 * USEC_PER_SEC},
-        {"hr", 3600 * USEC_PER_SEC},
-        {"hour", 3600 * USEC_PER_SEC},
-        {"hours", 3600 * USEC_PER_SEC},
-        {"d", 86400 * USEC_PER_SEC},
-        {"day", 86400 * USEC_PER_SEC},
-        {"days", 86400 * USEC_PER_SEC},
+        {"us usec", 1},
+        {"ms msec", USEC_PER_MSEC},
+        {"s sec second seconds", USEC_PER_SEC},
+        {"m min minute minutes", 60 * USEC_PER_SEC},
+        {"h hr hour hours", 3600 * USEC_PER_SEC},
+        {"d day days", 86400 * USEC_PER_SEC},
 };
 
 int parse_duration_usec(const char *string, uint64_t *ret_usec) {
@@ -127,6 +113,7 @@ int parse_duration_usec(const char *string, uint64_t *ret_usec) {
         }
         do {
                 uint64_t whole, millionths, part;
+                char name[sizeof("seconds")] = "s"; /* the default */
                 size_t i = 0;
                 int r = take_decimal(&string, &whole, &millionths);
 
@@ -135,9 +122,10 @@ int parse_duration_usec(const char *string, uint64_t *ret_usec) {
                 string += strspn(string, " ");
                 size_t length = strspn(string, "abcdefghijklmnopqrstuvwxyz");
 
-                while (i < ARRAY_LEN(time_units) &&
-                       (strlen(time_units[i].name) != length ||
-                        strncmp(time_units[i].name, string, length) != 0))
+                if (length >= sizeof(name))
+                        return -EINVAL;
+                memcpy(name, string, length);
+                while (i < ARRAY_LEN(time_units) && !text_has_word(time_units[i].names, name))
                         i++;
                 if (i == ARRAY_LEN(time_units))
                         return -EINVAL;

@@ -315,10 +315,6 @@ static bool is_extended(const Assembler *assembler, const ParsedFile *main_file)
         return false;
 }
 
-static int compare_instances(const void *a, const void *b) {
-        return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
-}
-
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Config *config = ARENA_NEW(arena, Config);
@@ -357,7 +353,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                                      problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
                                                 "create that file, or remove this one"),
                                      "extends %s, which does not exist", file->extends);
-        vec_sort(&assembler.instances, compare_instances);
+        vec_sort(&assembler.instances, text_compare);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;
         config_index(arena, config);

@@ -79,7 +79,7 @@ int boot_proven_save(const Root *root, Arena *arena, const BootGuard *guard) {
 
 /* ---- learned sizes ---- */
 
-char *learned_time(Arena *arena) {
+static char *learned_time(Arena *arena) {
         time_t now = time(NULL);
         char text[32] = "";
         struct tm parts;

@@ -40,6 +40,3 @@ typedef struct LearnedFile {
 
 /* Returns the file, to be written by root_store_file(), in ARENA. */
 LearnedFile learned_file(Arena *arena, const InstanceConfig *instance, const Learned *learned);
-
-/* Returns the present time as people write it. */
-char *learned_time(Arena *arena);

@@ -129,10 +129,6 @@ static Candidates find_files(Search *search, const char *pattern) {
 
 /* ---- files of a format: sysctl.d, tmpfiles.d ---- */
 
-static int compare_candidates(const void *a, const void *b) {
-        return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
-}
-
 static SourceText read_file(const Search *search, const char *path) {
         char *text = NULL;
         size_t size = 0;
@@ -153,7 +149,7 @@ static void add_files(Search *search, SettingSourceSource source, const char *di
         Candidates found = find_files(search, arena_printf(search->arena, "%s/*.conf", directory));
         bool is_conf_linked = source != SETTING_SOURCE_SYSCTL;
 
-        vec_sort(&found, compare_candidates);
+        vec_sort(&found, text_compare);
         VEC_FOREACH(candidate, &found) {
                 const char *target = source_link(search->sources, search->arena, candidate->path);
 

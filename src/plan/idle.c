@@ -2,10 +2,7 @@
 #include "plan/idle.h"
 
 #include "base/size.h"
-
-static int compare_names(const void *a, const void *b) {
-        return strcmp(((const LedgerInstance *) a)->name, ((const LedgerInstance *) b)->name);
-}
+#include "base/text.h"
 
 /* Returns the plan as if no pages had existed before hugeplan, and all pages in use that are not counted were others':
  * an instance that had nothing before has taken nothing unseen (plan/promise/promise.c). */
@@ -24,7 +21,7 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
                                 (LedgerInstance){.name = instance->config->name};
         VEC_FOREACH(instance, &missing)
                 *vec_push(arena, &ledger->instances) = *instance;
-        vec_sort(&ledger->instances, compare_names);
+        vec_sort(&ledger->instances, text_compare);
         own.ledger = ledger;
         return plan_make(arena, &own);
 }

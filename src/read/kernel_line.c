@@ -338,31 +338,24 @@ static void take_thp(Reader *reader, const KernelArgument *argument) {
 /* The relevant names. Other kernel arguments are neither checked nor shown. */
 static const struct {
         const char *name;
-        void (*take)(Reader *reader, const KernelArgument *argument); /* NULL: only shown */
+        void (*take)(Reader *reader, const KernelArgument *argument);
 } known[] = {
         {"hugepages", take_pages},
         {"hugepagesz", take_size},
         {"default_hugepagesz", take_default_size},
         {"transparent_hugepage", take_thp},
-        {"transparent_hugepage_shmem", NULL},
-        {"transparent_hugepage_tmpfs", NULL},
-        {"thp_anon", NULL},
-        {"thp_shmem", NULL},
-        {"hugetlb_cma", NULL},
-        {"hugetlb_cma_only", NULL},
-        {"hugetlb_free_vmemmap", NULL},
-        {"hugepage_alloc_threads", NULL},
-        {"numa", NULL},
-        {"numa_balancing", NULL},
-        {"hugeplan", NULL},
 };
+
+static const char only_shown[] =
+        "transparent_hugepage_shmem transparent_hugepage_tmpfs thp_anon thp_shmem hugetlb_cma hugetlb_cma_only "
+        "hugetlb_free_vmemmap hugepage_alloc_threads numa numa_balancing hugeplan";
 
 static const typeof(known[0]) *find_known(const char *name) {
         return ARRAY_FIND(each, known, ARRAY_LEN(known), text_equals(name, each->name));
 }
 
 bool kernel_line_has(const char *name) {
-        return find_known(name);
+        return find_known(name) || text_has_word(only_shown, name);
 }
 
 static bool has_numa_off(const KernelArguments *arguments) {
@@ -420,9 +413,9 @@ KernelLine *kernel_line_read(Arena *arena, const char *line, const char *file,
         VEC_FOREACH(argument, &read->arguments) {
                 const typeof(known[0]) *row = find_known(argument->name);
 
-                if (row && row->take)
+                if (row)
                         row->take(&reader, argument);
-                else if (row)
+                else if (text_has_word(only_shown, argument->name))
                         add_phrase(&reader, argument->word, 0);
         }
         end_size_phrase(&reader);

@@ -175,10 +175,6 @@ static void add_directories(Reader *reader, const char *directory, const char *n
                 add_directories(reader, directory, join_name(reader->arena, &parts));
 }
 
-static int compare_dropins(const void *a, const void *b) {
-        return strcmp(((const Dropin *) a)->name, ((const Dropin *) b)->name);
-}
-
 /* ---- specifiers ---- */
 
 /* Specifiers with the same value for every service of the system manager. */
@@ -324,7 +320,7 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
 }
 
 static UnitFile *read_all(Reader *reader) {
-        vec_sort(&reader->dropins, compare_dropins);
+        vec_sort(&reader->dropins, text_compare);
         read_text(reader, reader->unit->fragment_path, &reader->fragment);
         VEC_FOREACH(dropin, &reader->dropins) {
                 /* Reading a link to /dev/null gives -EINVAL, and so masks the drop-in. */
