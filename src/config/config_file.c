@@ -68,13 +68,12 @@ static char *next_line(Reader *reader) {
 static void take_assignment(Reader *reader, const char *line) {
         const char *equals = strchr(line, '='), *remedy = "write Key=Value", *value = NULL;
         const char *key =
-                equals ? text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals))
-                       : NULL;
+                text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals ?: line));
 
-        if (!key)
+        if (!*key)
                 refuse_line(reader, NULL,
                             arena_printf(reader->arena, "'%s' is not an assignment", line), remedy);
-        else if (!*key || strpbrk(key, ":; \t"))
+        else if (strpbrk(key, ":; \t"))
                 refuse_line(reader, key, "this is not a key", remedy);
         else if (!reader->section) { /* reported once for all keys before the first section */
                 refuse_line(reader, key, "the key comes before the first section",
