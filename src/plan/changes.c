@@ -21,9 +21,9 @@ static Change compare(const LedgerInstance *before, const LedgerInstance *after)
         };
 
         if (change.pages_before == 0 || change.pages_after == 0)
-                change.kind = change.pages_after > 0    ? CHANGE_ADDED
-                              : change.pages_before > 0 ? CHANGE_REMOVED
-                                                        : CHANGE_NONE;
+                change.kind = change.pages_after > 0              ? CHANGE_ADDED
+                              : change.pages_before > 0 || !after ? CHANGE_REMOVED
+                                                                  : CHANGE_NONE;
         else if (before->page_size_bytes == after->page_size_bytes &&
                  change.pages_before != change.pages_after)
                 change.kind = change.pages_after > change.pages_before ? CHANGE_GROWN

@@ -10,7 +10,7 @@
 typedef enum ChangeKind {
         CHANGE_NONE,
         CHANGE_ADDED,   /* has pages, had none */
-        CHANGE_REMOVED, /* had pages, is no longer described */
+        CHANGE_REMOVED, /* is no longer described */
         CHANGE_REFUSED, /* had pages, gets none */
         CHANGE_GROWN,
         CHANGE_SHRUNK,

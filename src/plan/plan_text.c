@@ -93,7 +93,8 @@ char *change_format(Arena *arena, const Change *change) {
                 text_printf(&text, ", it had %s", before);
                 break;
         case CHANGE_REMOVED:
-                text_printf(&text, ", %s", before);
+                if (change->pages_before > 0)
+                        text_printf(&text, ", %s", before);
                 break;
         case CHANGE_ADDED:
         case CHANGE_MOVED:
