@@ -138,15 +138,20 @@ static const struct {
 static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
         const char *start = unit_file_value(unit, "Service", "ExecStart");
         const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
+        const EngineTarget target = {.unit = unit->name};
 
-        if (program && engine->is_started_by_name && text_fits(engine->units, unit->name) &&
-            !text_equals(text_base_name(program), "true"))
-                finder_pass(
-                        finder, unit->name,
-                        arena_printf(
-                                finder->arena,
-                                "starts %s, which is not a known database server; if it starts one, set Unit= and Memory=auto",
-                                text_excerpt(finder->arena, program, 80)));
+        if (!program || !engine->is_started_by_name || !text_fits(engine->units, unit->name) ||
+            text_equals(text_base_name(program), "true"))
+                return;
+        const char *why = engine_reader(engine)->find_absent(engine, finder->arena, &target,
+                                                             finder->sources, false);
+
+        if (!why)
+                why = arena_printf(
+                        finder->arena,
+                        "starts %s, which is not a known database server; if it starts one, set Unit= and Memory=auto",
+                        text_excerpt(finder->arena, program, 80));
+        finder_pass(finder, unit->name, text_printable(finder->arena, why));
 }
 
 /* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": the image is a word that is no option, path, assignment

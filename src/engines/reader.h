@@ -88,8 +88,8 @@ typedef struct EngineReader {
          * product's own files that show that a server exists. NULL: its units' names are all that is known. */
         void (*add_units)(const Engine *engine, Arena *arena, const Sources *sources,
                           SourceNames *units);
-        /* Returns why the server that TARGET's unit starts does not exist, as a sentence; NULL: it exists, or that is
-         * not known. HAS_DISKS: the file systems of its data are mounted. NULL: that is never known. */
+        /* Returns why the server that TARGET's unit starts does not exist, to follow its name; NULL: it exists, or
+         * that is not known. HAS_DISKS: the file systems of its data are mounted. NULL: that is never known. */
         const char *(*find_absent)(const Engine *engine, Arena *arena, const EngineTarget *target,
                                    const Sources *sources, bool has_disks);
         /* Memory=auto: finds and reads the product's own configuration. NULL if the engine has none. Returns NULL, or a

@@ -124,9 +124,11 @@ static const char *find_absent(Arena *arena, const Sources *sources,
         const EngineReader *reader = engine_reader(instance->engine);
         const EngineTarget target = figures_target(instance, NULL);
 
-        return reader->find_absent
-                       ? reader->find_absent(instance->engine, arena, &target, sources, true)
-                       : NULL;
+        const char *why = reader->find_absent ? reader->find_absent(instance->engine, arena,
+                                                                    &target, sources, true)
+                                              : NULL;
+
+        return why ? arena_printf(arena, "%s %s", instance->unit, why) : NULL;
 }
 
 UnitSearch unit_search(const Sources *sources) {

@@ -267,14 +267,13 @@ const char *mysql_find_absent(const Engine *engine, Arena *arena, const EngineTa
         if (!start.unit || !start.command.is_found)
                 return NULL;
         if (only && source_read(sources, arena, only).error == -ENOENT)
-                return arena_printf(arena, "%s has nothing to start (%s does not exist)",
-                                    target->unit, only);
+                return arena_printf(arena, "has nothing to start (%s does not exist)", only);
         if (n == 0 || mysql_start_read_files(&start) ||
             VEC_ANY(group, &start.files.groups,
                     strlen(*group) > n &&
                             strcasecmp(*group + strlen(*group) - n, start.group_suffix) == 0))
                 return NULL;
         return arena_printf(
-                arena, "%s is for a server that does not exist (no option file has a group [%s%s])",
-                target->unit, product->group, start.group_suffix);
+                arena, "is for a server that does not exist (no option file has a group [%s%s])",
+                product->group, start.group_suffix);
 }

@@ -361,9 +361,9 @@ const char *postgresql_find_absent(const Engine *engine UNUSED, Arena *arena,
                                     start.cluster);
                 what = "is for a cluster that does not exist";
         } else {
-                return arena_printf(arena, "%s is not the VERSION-NAME of a cluster", target->unit);
+                return "is not the VERSION-NAME of a cluster";
         }
         return path && is_missing(sources, arena, path)
-                       ? arena_printf(arena, "%s %s (%s does not exist)", target->unit, what, path)
+                       ? arena_printf(arena, "%s (%s does not exist)", what, path)
                        : NULL;
 }
