@@ -351,6 +351,8 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                                           arena_printf(arena, PATH_LIMITS_DIR "/%s", *name));
         ret->remove_ipc = unit_file_find(unit_file_read_config(arena, sources, "logind.conf"),
                                          "Login", "RemoveIPC");
+        ret->start_timeout = unit_file_find(unit_file_read_config(arena, sources, "system.conf"),
+                                            "Manager", "DefaultTimeoutStartSec");
         return ret;
 }
 

@@ -5,7 +5,7 @@
  * units with their slices and control groups.
  *
  * Sources: Documentation/admin-guide/sysctl/vm.rst and kernel.rst, cgroup-v2.rst, proc.rst, limits.conf(5), passwd(5),
- * group(5), logind.conf(5), systemd.slice(5). */
+ * group(5), logind.conf(5), systemd-system.conf(5), systemd.slice(5). */
 
 #include "config/config.h"
 #include "demand/figures.h"
@@ -75,7 +75,8 @@ typedef struct HostFacts {
         PageCounts overcommits;
         VEC(LoginLimit) login_limits;
         const char *boot_uncounted; /* why the boot guard could not count this boot; NULL: it did */
-        const UnitAssignment *remove_ipc; /* logind's RemoveIPC=, if any file sets it */
+        const UnitAssignment *remove_ipc;    /* logind's RemoveIPC=, if any file sets it */
+        const UnitAssignment *start_timeout; /* the service manager's DefaultTimeoutStartSec= */
 } HostFacts;
 
 /* Reads files below /etc, /proc, /run and /sys, of a host as it is or will be (host_after()). Never fails: a fact

@@ -66,20 +66,9 @@ static void find_memory_errors(RuleRun *run) {
 
 /* ---- what the unit forbids its gate ---- */
 
-/* If the first line has "~", the lines name forbidden families, else allowed ones: systemd.exec(5). */
-static const UnitAssignment *find_forbidding(const UnitFile *file) {
-        const UnitAssignments lines = unit_file_list(file, "Service", "RestrictAddressFamilies");
-        bool is_allowed = lines.n == 0 || *lines.items[0]->value == '~';
-
-        VEC_FOREACH(line, &lines) {
-                const char *names = (*line)->value;
-                bool is_forbidding = *names == '~';
-
-                names += is_forbidding;
-                if (text_has_word(names, "AF_UNIX") || text_has_word(names, "AF_LOCAL"))
-                        is_allowed = !is_forbidding;
-        }
-        return is_allowed ? NULL : lines.items[lines.n - 1];
+static const UnitAssignment *find_forbidding(const UnitFile *file, const char *key,
+                                             const char *words) {
+        return unit_allows(file, key, words, true) ? NULL : unit_file_find(file, "Service", key);
 }
 
 /* Settings that hide paths, or show what others hide. A root directory may have the program of the gate. */
@@ -133,24 +122,58 @@ static const UnitAssignment *find_hiding(Arena *arena, const UnitFile *file, con
         return hiding;
 }
 
+/* Each process of ExecStartPre= may take as long as TimeoutStartSec=, in the unit or, as TimeoutSec=, also for its stop. */
+static void find_killed(RuleRun *run, const InstanceConfig *config, const UnitFile *file) {
+        const UnitAssignment *limit = NULL;
+        bool is_oneshot = text_equals(unit_file_value(file, "Service", "Type"), "oneshot");
+        uint64_t usec = is_oneshot ? UINT64_MAX : 90 * USEC_PER_SEC;
+
+        VEC_FOREACH(line, &file->assignments)
+                if (TEXT_IS_ANY(line->key, "TimeoutStartSec", "TimeoutSec"))
+                        limit = line;
+        if (!limit && !is_oneshot)
+                limit = run->input->facts->start_timeout;
+        if ((limit && parse_duration_usec(limit->value, &usec) < 0) || usec == 0 ||
+            usec == UINT64_MAX || usec > config->wait_timeout_usec)
+                return;
+        rule_report(run, limit ? rule_at_unit(limit) : (Diag){.file = file->fragment_path},
+                    arena_printf(run->arena,
+                                 "make WaitTimeout= of %s less than TimeoutStartSec= of %s",
+                                 config->name, file->name),
+                    "systemd kills the gate of %s after %s, before its log has a reason",
+                    file->name, format_duration(run->arena, usec));
+}
+
 static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
 
         if (!unit)
                 return;
         const UnitAssignments gates = unit_file_list(unit->file, "Service", "ExecStartPre");
-        const UnitAssignment *forbidding = find_forbidding(unit->file);
         const UnitAssignment *hiding = find_hiding(run->arena, unit->file, PATH_SOCKET, OF_SOCKET);
+        const struct {
+                const UnitAssignment *at;
+                const char *line;
+        } ways[] = {
+                {hiding, "BindPaths=" PATH_RUNTIME},
+                {find_forbidding(unit->file, "RestrictAddressFamilies", "AF_UNIX AF_LOCAL"),
+                 "RestrictAddressFamilies=AF_UNIX"},
+                {find_forbidding(unit->file, "SystemCallFilter",
+                                 "socket connect @network-io @system-service @known"),
+                 "SystemCallFilter=@network-io"},
+        };
 
-        if (forbidding || hiding)
-                rule_report(
-                        run, rule_at_unit(forbidding ?: hiding),
-                        arena_printf(run->arena, "add %s to %s",
-                                     forbidding ? "RestrictAddressFamilies=AF_UNIX"
-                                                : "BindPaths=" PATH_RUNTIME,
-                                     unit->name),
-                        "the gate of %s cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set",
-                        unit->name);
+        ARRAY_FOREACH(way, ways, ARRAY_LEN(ways))
+                if (way->at)
+                        rule_report(
+                                run, rule_at_unit(way->at),
+                                arena_printf(run->arena, "add %s to %s", way->line, unit->name),
+                                "the gate of %s cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set%s",
+                                unit->name,
+                                text_equals(way->at->key, "SystemCallFilter")
+                                        ? "; without SystemCallErrorNumber= the kernel kills it"
+                                        : "");
+        find_killed(run, instance->config, unit->file);
         VEC_FOREACH(gate, &gates) {
                 const SourceNames words = unit_file_command(unit->file, (*gate)->value);
 

@@ -119,6 +119,10 @@ UnitSearch unit_search(const Sources *sources);
  * rights to memory, without the nodes. */
 LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *file);
 
+/* Returns whether UNIT's lines of KEY, a list such as RestrictAddressFamilies=, allow one of WORDS ("AF_UNIX AF_LOCAL"):
+ * words after "~" are forbidden, and if the first line has it, all others are allowed. IF_UNSET: without lines. */
+bool unit_allows(const UnitFile *unit, const char *key, const char *words, bool if_unset);
+
 /* Parses a size of a unit file: bytes, or with a suffix K M G T P E; "infinity" is UINT64_MAX. For "SOFT:HARD" it is
  * the soft limit. systemd.exec(5). Returns -EINVAL if VALUE is not a size. */
 int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes);

@@ -24,18 +24,18 @@ int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
         return parse_size_bytes(soft, ret_bytes);
 }
 
-/* The lines add up; capabilities after "~" are removed, in the first line from all. */
-static bool may_lock(Arena *arena, const UnitFile *file) {
-        const SourceNames lines = values_of(arena, file, "AmbientCapabilities");
-        bool may = lines.n > 0 && *lines.items[0] == '~';
+bool unit_allows(const UnitFile *unit, const char *key, const char *words, bool if_unset) {
+        const UnitAssignments lines = unit_file_list(unit, "Service", key);
+        bool is_allowed = lines.n > 0 ? *lines.items[0]->value == '~' : if_unset;
 
         VEC_FOREACH(line, &lines) {
-                bool is_removing = **line == '~';
+                bool is_forbidding = *(*line)->value == '~';
 
-                if (text_has_word(*line + is_removing, "CAP_IPC_LOCK"))
-                        may = !is_removing;
+                TEXT_FOREACH(word, unit->arena, (*line)->value + is_forbidding, " \t:")
+                        if (text_has_word(words, word))
+                                is_allowed = !is_forbidding;
         }
-        return may;
+        return is_allowed;
 }
 
 /* A drop-in that assigns nothing does not count. */
@@ -48,7 +48,7 @@ LoadedUnit unit_search_loaded(Arena *arena, const char *name, const UnitFile *fi
                 .pre_starts = values_of(arena, file, "ExecStartPre"),
                 .starts = values_of(arena, file, "ExecStart"),
                 .memory_lock_bytes = 8 * MIB, /* DEFAULT_RLIMIT_MEMLOCK of systemd */
-                .may_lock = may_lock(arena, file),
+                .may_lock = unit_allows(file, "AmbientCapabilities", "CAP_IPC_LOCK", false),
                 .user = unit_file_value(file, "Service", "User") ?: "",
                 .group = unit_file_value(file, "Service", "Group") ?: "",
         };
