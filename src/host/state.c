@@ -51,8 +51,8 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         char *text = arena_strdup(arena, "");
         size_t size = 0;
 
-        /* A larger file is not hugeplan's: it counts as one whose text is no count. */
-        if (root_read_file(root, arena, PATH_BOOT_COUNT, BOOT_COUNT_BYTES, &text, &size) == -EFBIG)
+        /* A count of another version may be larger; a file above all limits is none. */
+        if (root_read_file(root, arena, PATH_BOOT_COUNT, FILE_BYTES_MAX, &text, &size) == -EFBIG)
                 size = 1;
         boot_count_parse(arena, text, size, guard);
         if (root_read_file(root, arena, PATH_BOOT_PROVEN, FILE_BYTES_MAX, &text, NULL) == 0)
