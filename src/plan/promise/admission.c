@@ -268,12 +268,12 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
                 const NodeSet *set =
                         VEC_FIND(each, &sets, id_set_equals(&each->nodes, &row->policy.nodes));
                 uint64_t missing = sub_floored(set->needed_pages, set->free_pages);
+                uint64_t lost = with_coming || missing == 0 ? 0 : lost_pages(&reach, row);
                 Exposure exposure = {
                         .unit = row->unit,
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
                         .nodes = set->nodes,
-                        .pages =
-                                MIN(missing, with_coming ? pages : pages - lost_pages(&reach, row)),
+                        .pages = MIN(missing, pages - lost),
                         .missing_pages = missing,
                 };
 
