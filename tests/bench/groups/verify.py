@@ -2,7 +2,9 @@
 """Verify
 
 `hugeplanctl verify` says whether each database has the huge pages that were reserved for it. The other ways read the same
-from every backend. `hugeplanctl snapshot` records what all verbs read of the host: also units, settings, and each process."""
+from every backend. `hugeplanctl snapshot` records what all verbs read of the host: also units, settings, and each process.
+In a virtual machine without KVM it takes 1.9 to 2.6 s (goal: 2 s), 0.7 to 0.9 s of it in system calls: some twenty for each
+name in the archive, many of them for paths that do not exist. Three quarters of its own instructions mask words."""
 
 from __future__ import annotations
 
@@ -21,8 +23,7 @@ from running import CONFIG, HUGEPLANCTL, configure, refuse_mistakes, run
 BACKENDS = """
 import mmap, os, sys, time
 n, pages, page = map(int, sys.argv[2:])
-with open(sys.argv[1], "w") as file:
-    file.write(str(os.getpid()))
+open(sys.argv[1], "w").write(str(os.getpid()))
 memory = mmap.mmap(-1, pages * page, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x40000)
 parent = os.getpid()
 for _ in range(n):
@@ -30,8 +31,7 @@ for _ in range(n):
         own = mmap.mmap(-1, 4 << 20)
         for at in range(0, pages * page, page):
             memory[at] = 1
-        for at in range(0, 4 << 20, 4096):
-            own[at] = 1
+        own[::4096] = b"x" * (len(own) // 4096)
         memory[0:1] = b"x"
         while os.getppid() == parent:
             time.sleep(1)
