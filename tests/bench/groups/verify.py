@@ -3,8 +3,8 @@
 
 `hugeplanctl verify` says whether each database has the huge pages that were reserved for it. The other ways read the same
 from every backend. `hugeplanctl snapshot` records what all verbs read of the host: also units, settings, and each process.
-In a virtual machine without KVM it takes 1.9 to 2.6 s (goal: 2 s), 0.7 to 0.9 s of it in system calls: some twenty for each
-name in the archive, many of them for paths that do not exist. Three quarters of its own instructions mask words."""
+In a virtual machine without KVM it takes 1.9 to 2.6 s (goal: 2 s), 0.7 to 0.9 s of it in system calls, some twenty
+for each name in the archive. Three quarters of its own instructions mask words."""
 
 from __future__ import annotations
 
