@@ -546,23 +546,23 @@ VERB(do_end, "end") {
 /* NAME NUMBER...; limits that are not named are the daemon's. */
 VERB(do_limit, "limit") {
         VarlinkLimits limits = varlink_limits_default();
-        const struct {
-                const char *name;
-                uint64_t *value, unit;
-        } all[] = {
-                {"connections", &limits.connections, 1},
-                {"per-user", &limits.per_uid, 1},
-                {"kept-per-user", &limits.kept_per_uid, 1},
-                {"subscriptions", &limits.subscriptions_per_uid, 1},
-                {"lobby", &limits.lobby, 1},
-                {"pause-ms", &limits.pause_usec, USEC_PER_MSEC},
-                {"idle-ms", &limits.idle_usec, USEC_PER_MSEC},
+        size_t *const counts[] = {&limits.connections, &limits.per_uid, &limits.kept_per_uid,
+                                  &limits.subscriptions_per_uid, &limits.lobby};
+        uint64_t *const times[] = {&limits.pause_usec, &limits.idle_usec};
+        static const char *const names[] = {
+                "connections", "per-user", "kept-per-user", "subscriptions",
+                "lobby",       "pause-ms", "idle-ms",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(all); i++)
-                for (size_t k = 1; line->words[k]; k += 2)
-                        if (text_equals(line->words[k], all[i].name))
-                                *all[i].value = story_number_at(line, k + 1) * all[i].unit;
+        for (size_t k = 1; line->words[k]; k += 2) {
+                size_t i = (size_t) text_index(names, ARRAY_LEN(names), line->words[k]);
+
+                if (i < ARRAY_LEN(counts))
+                        *counts[i] = (size_t) story_number_at(line, k + 1);
+                else
+                        *times[i - ARRAY_LEN(counts)] = story_number_at(line, k + 1) *
+                                                        USEC_PER_MSEC;
+        }
         varlink_server_set_limits(story->f->server, &limits);
         return NULL;
 }
