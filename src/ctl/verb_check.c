@@ -245,13 +245,15 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         if (aside || without)
                 status_add_aside(aside ? aside : &without->reason, &problems);
         if (!aside) { /* otherwise what others set may be all that the databases have */
-                const KernelAdvice *advice = cmdline_advise(command, look);
-
                 conflicts_add(arena, view, &problems);
                 add_units(&check, &problems);
+        }
+        if (look->config->n_instances > 0 && !aside) {
+                const KernelAdvice *advice = cmdline_advise(command, look);
+
                 /* The reasons of instances, which are no rules, are reported already. */
                 VEC_FOREACH(problem, &advice->problems.list)
-                        if (look->config->n_instances > 0 && rule_may_be_silenced(problem->id))
+                        if (rule_may_be_silenced(problem->id))
                                 diags_add(&problems, problem);
         }
         add_gathered(view, &problems);
