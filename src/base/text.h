@@ -53,8 +53,7 @@ char *text_quote(Arena *arena, const char *whose, const char *words);
 enum { QUOTE_BYTES_MAX = 200 };
 
 bool text_equals(const char *a, const char *b); /* NULL only equals NULL */
-int text_compare(const void *a,
-                 const void *b); /* of strings, or structs that begin with one, for qsort(3) */
+int text_compare(const void *a, const void *b); /* of strings, for qsort(3) */
 /* Returns the index of STRING in N NAMES, some of which may be NULL; -EINVAL: it is not among them. */
 int text_index(const char *const *names, size_t n, const char *string);
 

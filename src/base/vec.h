@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,13 @@
         ({                                                                               \
                 if ((vec)->n > 1)                                                        \
                         qsort((vec)->items, (vec)->n, sizeof(*(vec)->items), (compare)); \
+        })
+
+/* Sorts structs that begin with their name. */
+#define vec_sort_by_name(vec)                                                       \
+        ({                                                                          \
+                _Static_assert(offsetof(typeof(*(vec)->items), name) == 0, "name"); \
+                vec_sort(vec, text_compare);                                        \
         })
 
 /* Walks N elements, or a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not

@@ -353,7 +353,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                                      problem_of(PROBLEM_CONFIG_ORPHAN, file->path,
                                                 "create that file, or remove this one"),
                                      "extends %s, which does not exist", file->extends);
-        vec_sort(&assembler.instances, text_compare);
+        vec_sort_by_name(&assembler.instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;
         config_index(arena, config);

@@ -149,7 +149,7 @@ static void add_files(Search *search, SettingSourceSource source, const char *di
         Candidates found = find_files(search, arena_printf(search->arena, "%s/*.conf", directory));
         bool is_conf_linked = source != SETTING_SOURCE_SYSCTL;
 
-        vec_sort(&found, text_compare);
+        vec_sort_by_name(&found);
         VEC_FOREACH(candidate, &found) {
                 const char *target = source_link(search->sources, search->arena, candidate->path);
 

@@ -21,7 +21,7 @@ static const Plan *plan_as_own(Arena *arena, const PlanInput *input) {
                                 (LedgerInstance){.name = instance->config->name};
         VEC_FOREACH(instance, &missing)
                 *vec_push(arena, &ledger->instances) = *instance;
-        vec_sort(&ledger->instances, text_compare);
+        vec_sort_by_name(&ledger->instances);
         own.ledger = ledger;
         return plan_make(arena, &own);
 }

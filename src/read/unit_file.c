@@ -320,7 +320,7 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
 }
 
 static UnitFile *read_all(Reader *reader) {
-        vec_sort(&reader->dropins, text_compare);
+        vec_sort_by_name(&reader->dropins);
         read_text(reader, reader->unit->fragment_path, &reader->fragment);
         VEC_FOREACH(dropin, &reader->dropins) {
                 /* Reading a link to /dev/null gives -EINVAL, and so masks the drop-in. */
