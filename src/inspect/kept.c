@@ -466,7 +466,7 @@ static void keep_lines(Reading *reading, const FileKind *kind, size_t size) {
                 const char *end = newline ? newline : last;
 
                 switch (kind->kind) {
-                case KIND_WHOLE: /* as it is */
+                case KIND_WHOLE: /* keep_text() has returned it */
                         break;
                 case KIND_OURS:
                         if (!is_comment(at + strspn(at, " \t"), end))
