@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/store.h"
 
-#include "base/text.h"
 #include "host/state.h"
 #include "model/names.h"
 #include "runtime/log.h"

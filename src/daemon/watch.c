@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <linux/netlink.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>

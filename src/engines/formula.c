@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "engines/formula.h"
 
-#include "base/text.h"
 #include "engines/parameters.h"
 #include "model/names.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/state.h"
 
-#include "base/text.h"
 #include "model/names.h"
 
 #include <string.h>

@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

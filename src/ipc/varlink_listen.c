@@ -7,7 +7,6 @@
 #include "ipc/varlink_server_inside.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>

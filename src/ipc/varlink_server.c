@@ -5,8 +5,6 @@
 #include "base/size.h"
 #include "ipc/varlink_server_inside.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "keeper/keeper_state.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "host/config_load.h"
 #include "model/problem.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "read/source.h"
 
-#include "base/text.h"
-
 char *source_origin(Arena *arena, const char *path, unsigned line) {
         return arena_printf(arena, "%s:%u", path, line);
 }

@@ -2,7 +2,6 @@
 #include "systemd/unit_manager.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "systemd/unit_property.h"

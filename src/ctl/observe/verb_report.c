@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `report`: all observations on one page for a change ticket. */
-#include "base/text.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"

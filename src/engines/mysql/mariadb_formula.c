@@ -6,7 +6,6 @@
  * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and measurements of both; of
  * 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29 and 10.11.7 for the pool in chunks. */
 
-#include "base/text.h"
 #include "engines/mysql/mysql.h"
 
 #include <string.h>

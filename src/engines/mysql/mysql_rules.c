@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "check/rule_run.h"
 
-#include <string.h>
-
 static const uint64_t pool_default_bytes = 128 * MIB;
 
 static bool is_mariadb(const RuleInstance *instance) {

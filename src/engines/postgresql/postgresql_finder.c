@@ -4,7 +4,6 @@
 #include "engines/postgresql/postgresql.h"
 
 #include <errno.h>
-#include <string.h>
 
 static void find_installed(Finder *finder, const Engine *engine) {
         Arena *arena = finder->arena;

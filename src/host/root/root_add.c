@@ -2,8 +2,6 @@
 /* Writing into a directory that nobody reads yet. */
 #include "host/root/root_inside.h"
 
-#include "base/text.h"
-
 #include <sys/stat.h>
 
 int root_add_file(const Root *root, const char *directory, const char *name, const char *text) {

@@ -2,8 +2,6 @@
 /* Writing files so that readers see the old text or the new one. */
 #include "host/root/root_inside.h"
 
-#include "base/text.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
