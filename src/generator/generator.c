@@ -69,9 +69,8 @@ static bool stands_aside(const Root *root) {
         const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
 
         return (scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
-               root_exists(root, PATH_INITRD_RELEASE) || root_exists(root, PATH_CRASH_DUMP) ||
-               (virtualization && text_starts_with(virtualization, "container:")) ||
-               probe_is_switched_off(root);
+               root_exists(root, PATH_CRASH_DUMP) || probe_is_switched_off(root) ||
+               (virtualization && text_starts_with(virtualization, "container:"));
 }
 
 /* Writes into OUTPUT that TARGET wants UNIT, whose file is PATH. */

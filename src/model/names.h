@@ -93,7 +93,6 @@
 #define PATH_UPTIME                 "/proc/uptime"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
-#define PATH_INITRD_RELEASE         "/etc/initrd-release"
 #define PATH_CONTAINER              "/run/systemd/container"
 #define PATH_CRASH_DUMP             "/proc/vmcore" /* there in a dump-capture kernel: kdump.rst */
 

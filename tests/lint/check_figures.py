@@ -22,7 +22,7 @@ from check_linked import linked  # noqa: E402
 LIMITS = {
     "lines of src/": 56_786,
     "lines linked into hugepland": 23_397,
-    "lines linked into hugeplan-generator": 4_896,
+    "lines linked into hugeplan-generator": 4_895,
     "lines of tests/ and scripts/": 64_839,
     "fields of the largest struct with state": 12,
     "arenas in it": 2,
