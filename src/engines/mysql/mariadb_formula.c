@@ -134,7 +134,7 @@ static void add_chunks(Arena *arena, Sizing *sizing, const ParameterValue *value
                            mapping_bytes);
         } else {
                 sizing_add(arena, sizing, "InnoDB buffer pool",
-                           arena_printf(arena, "%" PRIu64 " chunks of %s, each in whole pages", n,
+                           arena_printf(arena, "%" PRIu64 " x %s: chunks, each in whole pages", n,
                                         format_size(arena, each)),
                            MAX(mul_saturated(n, mapping_bytes), whole_bytes));
         }

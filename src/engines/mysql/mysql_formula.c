@@ -139,9 +139,9 @@ static const char *add_mysql(Arena *arena, const Settings *settings UNUSED,
 
         sizing->mapping_bytes = chunks.bytes;
         sizing_add(arena, sizing, "InnoDB buffer pool",
-                   arena_printf(arena, "%" PRIu64 " chunks of %s with their descriptors: %s each",
-                                chunks.n, format_size(arena, chunks.bytes),
-                                format_size(arena, bytes / MAX(chunks.n, UINT64_C(1)))),
+                   arena_printf(arena, "%" PRIu64 " x %s: chunks of %s with their descriptors",
+                                chunks.n, format_size(arena, bytes / MAX(chunks.n, UINT64_C(1))),
+                                format_size(arena, chunks.bytes)),
                    bytes);
         sizing->caveat = caveat(arena, values);
         return NULL;
