@@ -171,7 +171,7 @@ static void find_cut_off(RuleRun *run, const RuleInstance *instance) {
                                 "the gate of %s cannot reach hugepland: it decides by the kernel's files, does not determine the size before a start, and no hugetlb limit is set%s",
                                 unit->name,
                                 text_equals(way->at->key, "SystemCallFilter")
-                                        ? "; without SystemCallErrorNumber= the kernel kills it"
+                                        ? "; unless an error number is set, the kernel kills it"
                                         : "");
         find_killed(run, instance->config, unit->file);
         VEC_FOREACH(gate, &gates) {
