@@ -121,4 +121,5 @@ typedef struct HostView {
         const HistoryEntries *history;
         const struct Suggestions *suggestions; /* the databases found (check/suggest.h) */
         uint64_t tables_bytes;                 /* page tables of the whole host; 0: not known */
+        bool is_aside;                         /* hugeplan adds no gates and sets no limits here */
 } HostView;

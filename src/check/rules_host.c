@@ -260,7 +260,8 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
         const Sizing *sizing = instance->sizing;
         const char *word = "";
 
-        if (instance->config->memory_kind != MEMORY_AUTO || learned->pages.n == 0 || !sizing)
+        if (instance->config->memory_kind != MEMORY_AUTO || learned->pages.n == 0 || !sizing ||
+            run->input->is_aside)
                 return;
         uint64_t known = page_counts_find(&learned->pages, sizing->page_size_bytes);
         uint64_t by_rule = page_counts_find(&learned->by_rule, sizing->page_size_bytes);

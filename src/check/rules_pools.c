@@ -242,8 +242,8 @@ static void find_limits(RuleRun *run, const RuleInstance *instance) {
         const Topology *topology = run->input->topology;
 
         /* The first instance of a unit stands for all of its instances. */
-        if (!unit || !unit->is_running || !run->input->facts->has_hugetlb_limits ||
-            !verdict_lets_start(plan_verdict(planned)) ||
+        if (!unit || !unit->is_running || run->input->is_aside ||
+            !run->input->facts->has_hugetlb_limits || !verdict_lets_start(plan_verdict(planned)) ||
             hugetlb_limit_preference(run->input->config, instance->config->unit) == TRI_NO ||
             ARRAY_FIND(other, run->instances, run->n_instances,
                        text_equals(other->config->unit, instance->config->unit)) != instance)

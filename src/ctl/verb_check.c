@@ -187,17 +187,16 @@ static void add_units(const Check *check, Diags *problems) {
 /* Reads the host once, and derives it as it is after the plan and its WRITES. */
 static void read_facts(Check *check, const HostWrites *writes) {
         Command *command = check->command;
-        const Root *root = command->root;
         HostView *view = check->view;
         Arena *arena = command->arena;
-        const DropinInput dropin = dropin_input(root, arena, view->config, HUGEPLANCTL);
+        const DropinInput dropin = dropin_input(command->root, arena, view->config, HUGEPLANCTL);
         Accounts *accounts = ARENA_NEW(arena, Accounts);
 
-        *accounts = accounts_for_limits(root, arena, view->config);
+        *accounts = accounts_for_limits(command->root, arena, view->config);
         view->accounts = accounts;
         view->figures = derive_figures(command, view->config, view->topology);
         check->dropins = dropins_make(arena, &dropin);
-        view->setting_sources = setting_sources_find(root, arena, view->topology);
+        view->setting_sources = setting_sources_find(command->root, arena, view->topology);
         Overlay *after = ARENA_NEW(arena, Overlay); /* rules read files that units name */
 
         *after = host_after(arena, check->sources, view->config, view->plan, writes,
@@ -222,6 +221,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
                       HostView *view) {
         Arena *arena = command->arena;
         const Look *look = local_load(command, true, NULL);
+        const Reason *aside = stands_aside(command);
         HostSources sources = host_sources(command->root, arena);
         Check check = {.command = command, .view = view, .sources = &sources.sources};
         Diags problems = diags_in(arena);
@@ -230,6 +230,7 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         if (status && !proofs)
                 *own = prove_all(command, status, NULL, look->config, look->topology);
         *view = local_view(look);
+        view->is_aside = aside != NULL;
         diags_add_all(&problems, &look->config->problems);
         diags_add_all(&problems, &look->guard_problems);
         read_facts(&check, &look->host.writes);
@@ -237,7 +238,6 @@ Findings findings_now(Command *command, const Status *status, const ProofList *p
         add_shortages(look->plan, &problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
-        const Reason *aside = stands_aside(command);
         const PlanInstance *without = ARRAY_FIND(each, look->plan->instances,
                                                  look->plan->n_instances,
                                                  each->reason.kind == REASON_STANDS_ASIDE);
